@@ -1,0 +1,3 @@
+"""cli."""
+def main() -> None:
+    """Run the command line."""
