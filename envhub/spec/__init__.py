@@ -1,1 +1,28 @@
-"""spec."""
+"""What a spec is, where specs are found, and how their settings are read.
+
+`find` turns a reference into a `Spec`; `Spec.resolve` fills in its settings and gives the `ServedSpec` a
+pool is started with.
+"""
+
+from envhub.spec._errors import ConfigError, SettingsInvalid, SpecError, SpecInvalid, SpecNotFound
+from envhub.spec._load import load
+from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
+from envhub.spec._registry import available, bundled, find
+
+__all__ = [
+    "Channel",
+    "ConfigError",
+    "ConfigKey",
+    "DataFile",
+    "Limits",
+    "ServedSpec",
+    "SettingsInvalid",
+    "Spec",
+    "SpecError",
+    "SpecInvalid",
+    "SpecNotFound",
+    "available",
+    "bundled",
+    "find",
+    "load",
+]
