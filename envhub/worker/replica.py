@@ -1,0 +1,242 @@
+"""One live environment object and the rules around it: limits, refusals, failures.
+
+Every call answers with a status of `frames` and a payload; no exception of the environment gets past
+this module. After a failure the object is closed and dropped, and the next reset builds a new one, so a
+broken episode can't leak into the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
+
+from . import codec, frames
+
+Answer = tuple[int, bytes]
+
+
+class StepTimeout(BaseException):
+    """Raised inside the environment's own code when its time is up.
+
+    A BaseException, so that an environment's `except Exception` does not swallow it.
+    """
+
+
+def _on_alarm(signum: int, frame: Any) -> None:
+    raise StepTimeout
+
+
+def install_alarm() -> None:
+    """Makes time limits work in this process (main thread only)."""
+    signal.signal(signal.SIGALRM, _on_alarm)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Interrupts the body with `StepTimeout` after `seconds`; 0 means no limit."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class Replica:
+    """One environment object in one slot of a worker.
+
+    Args:
+        make: Builds a new environment object.
+        action_space: The action space as the spec declares it, or None to use the object's own.
+        limits: `max_episode_steps` (0: none), `step_timeout_s`, `reset_timeout_s`, `load_timeout_s`.
+    """
+
+    def __init__(
+        self, make: Callable[[], Any], action_space: Optional[dict[str, Any]], limits: dict[str, float]
+    ) -> None:
+        self._make = make
+        self._declared = action_space
+        self._max_steps = int(limits["max_episode_steps"])
+        self._step_limit = limits["step_timeout_s"]
+        self._reset_limit = limits["reset_timeout_s"]
+        self._load_limit = limits["load_timeout_s"]
+        self._env: Any = None
+        self._parse: Callable[[bytes], Any] = codec.action_parser(None, None)
+        self._steps = -1  # steps taken in the episode; -1: no episode yet
+        self._over = False
+
+    @property
+    def env(self) -> Any:
+        """The environment object, built if need be."""
+        if self._env is None:
+            self._env = self._make()
+            self._parse = codec.action_parser(self._declared, getattr(self._env, "action_space", None))
+        return self._env
+
+    # -- operations ---------------------------------------------------------------------------------
+
+    def make(self, payload: bytes) -> Answer:
+        """Builds the environment object."""
+
+        def call() -> None:
+            self.env  # noqa: B018  the property builds it
+
+        return self._guard(self._load_limit, "building the environment", call)
+
+    def reset(self, payload: bytes) -> Answer:
+        """Starts an episode."""
+        request = json.loads(payload)
+
+        def call() -> dict[str, Any]:
+            options = request["options"] or None
+            observation, info = self.env.reset(seed=request["seed"], options=options)
+            self._steps, self._over = 0, False
+            return {"observation": observation, "info": info}
+
+        return self._guard(self._reset_limit, "reset", call)
+
+    def step(self, payload: bytes) -> Answer:
+        """Takes one step; the hot path, so written out."""
+        if self._steps < 0:
+            return _error("no_episode", "the replica has no episode: reset first")
+        if self._over:
+            return _error("episode_over", "the episode has ended: reset first")
+        setitimer, timer = signal.setitimer, signal.ITIMER_REAL
+        try:
+            try:
+                action = self._parse(payload)
+                setitimer(timer, self._step_limit)
+                observation, reward, terminated, truncated, info = self._env.step(action)
+            finally:
+                setitimer(timer, 0)
+            if type(reward) is not float:
+                reward = _number(reward)
+            if reward - reward != 0.0:
+                raise ValueError(f"the reward is {reward}: it must be a finite number")
+            self._steps += 1
+            terminated, truncated = bool(terminated), bool(truncated)
+            if self._steps == self._max_steps and not terminated and not truncated:
+                truncated = True
+                info = {**info, "truncated_by": "max_episode_steps"}
+            body = codec.dump(
+                {
+                    "observation": observation,
+                    "reward": reward,
+                    "terminated": terminated,
+                    "truncated": truncated,
+                    "info": info,
+                }
+            )
+        except BaseException as error:
+            return self._failure(error, "step", self._step_limit)
+        self._over = terminated or truncated
+        return terminated * frames.TERMINATED + truncated * frames.TRUNCATED, body
+
+    def render(self, payload: bytes) -> Answer:
+        """Draws the environment as text or as a picture."""
+        try:
+            with time_limit(self._step_limit):
+                picture = self.env.render()
+            if isinstance(picture, str):
+                return frames.TEXT, picture.encode("utf-8", "replace")
+            if getattr(picture, "ndim", None) == 3:
+                return frames.PNG, codec.png(picture)
+            return _error("not_json", f"render() gave {type(picture).__name__}, neither text nor a picture")
+        except (NotImplementedError, AttributeError) as error:
+            return _error("not_json", f"this environment draws nothing: {error}")
+        except BaseException as error:
+            return self._failure(error, "render", self._step_limit, fatal=False)
+
+    def tasks(self, payload: bytes) -> Answer:
+        """Lists a page of a split's tasks."""
+        request = json.loads(payload)
+
+        def call() -> dict[str, Any]:
+            listed = self.env.tasks(request["split"])
+            page = listed[request["offset"] : request["offset"] + request["limit"]]
+            return {"total": len(listed), "tasks": list(page)}
+
+        return self._guard(self._reset_limit, "tasks", call, fatal=False)
+
+    def get_state(self, payload: bytes) -> Answer:
+        """Takes the environment's native snapshot."""
+        return self._guard(
+            self._reset_limit,
+            "get_state",
+            lambda: {"state": self.env.get_state(), "steps": self._steps, "over": self._over},
+            fatal=False,
+        )
+
+    def set_state(self, payload: bytes) -> Answer:
+        """Restores a native snapshot."""
+        request = json.loads(payload)
+
+        def call() -> None:
+            self.env.set_state(request["state"])
+            self._steps, self._over = request["steps"], request["over"]
+
+        return self._guard(self._reset_limit, "set_state", call)
+
+    def close(self, payload: bytes = b"") -> Answer:
+        """Closes the environment object; the next reset builds a new one."""
+        env, self._env, self._steps, self._over = self._env, None, -1, False
+        try:
+            if env is not None and hasattr(env, "close"):
+                with time_limit(self._step_limit):
+                    env.close()
+        except BaseException as error:
+            return self._failure(error, "close", self._step_limit)
+        return frames.DONE, b"null"
+
+    # -- failures -----------------------------------------------------------------------------------
+
+    def _guard(self, limit: float, name: str, call: Callable[[], Any], fatal: bool = True) -> Answer:
+        try:
+            with time_limit(limit):
+                result = call()
+            return frames.DONE, codec.dump(result)
+        except BaseException as error:
+            return self._failure(error, name, limit, fatal)
+
+    def _failure(self, error: BaseException, name: str, limit: float, fatal: bool = True) -> Answer:
+        """Turns an exception of the environment into an answer; a fatal one ends its object."""
+        code = getattr(error, "envhub_code", None)
+        if code in ("invalid_action", "invalid_options", "unknown_task"):
+            return _error(code, str(error))
+        if isinstance(error, StepTimeout):
+            answer = _error("step_timeout", f"{name} took longer than its limit of {limit:g} s")
+        else:
+            answer = _error(
+                "environment_error",
+                f"{name} raised {type(error).__name__}: {error}",
+                {"type": type(error).__name__, "traceback": _trace(error)},
+            )
+        if fatal:
+            env, self._env, self._steps = self._env, None, -1
+            with contextlib.suppress(BaseException), time_limit(1.0):
+                env.close()
+        return answer
+
+
+def _number(reward: Any) -> float:
+    """A reward as a plain number; ints stay ints, since they print differently."""
+    if type(reward) is int:
+        return reward
+    if isinstance(reward, bool) or isinstance(reward, str):
+        raise TypeError(f"the reward is {reward!r}: it must be a number")
+    return float(reward)
+
+
+def _trace(error: BaseException) -> str:
+    lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-8)
+    return "".join(lines)[-4000:]
+
+
+def _error(code: str, message: str, details: Optional[dict[str, Any]] = None) -> Answer:
+    if code in ("environment_error", "step_timeout"):
+        print(f"envhub worker: {message}", file=sys.stderr, flush=True)
+    return frames.ERROR_CODES[code], codec.dump({"message": message, "details": details or {}})
