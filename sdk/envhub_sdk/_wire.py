@@ -266,6 +266,9 @@ class StepItem(Struct, forbid_unknown_fields=True):
     action: Raw
     step_index: Index | None = None
     episode_id: str | None = None
+    reset: ResetRequest | None = None
+    """With `autoreset`: how the next episode starts, should this step end one. Without it the hub draws
+    a seed and repeats the options of the session's last reset."""
 
 
 class BatchStep(Struct, forbid_unknown_fields=True):
