@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from typing import Any
 
@@ -17,7 +18,9 @@ class EchoEnv:
         length: Steps to the end of an episode; 0 means it never ends.
         delay_s: Seconds each step sleeps, as an environment would that waits for something.
         fail_on: The action on which `step` raises `EchoFault`; "" for none.
-        hang_on: The action on which `step` never returns; "" for none.
+        hang_on: The action on which `step` sleeps for ever, until a signal's handler raises; "" for none.
+        stuck_on: The action on which `step` sleeps for ever with all signals blocked, like a call into C that
+            never returns; only SIGKILL ends it. "" for none.
         exit_on: The action on which the process ends at once with status 70; "" for none.
     """
 
@@ -28,6 +31,7 @@ class EchoEnv:
         delay_s: float = 0.0,
         fail_on: str = "",
         hang_on: str = "",
+        stuck_on: str = "",
         exit_on: str = "",
     ) -> None:
         if length < 0 or delay_s < 0:
@@ -36,8 +40,9 @@ class EchoEnv:
         self._delay_s = delay_s
         self._fail_on = fail_on
         self._hang_on = hang_on
+        self._stuck_on = stuck_on
         self._exit_on = exit_on
-        self._plain = not (delay_s or fail_on or hang_on or exit_on)
+        self._plain = not (delay_s or fail_on or hang_on or stuck_on or exit_on)
         self._left = length
         self._text = ""
 
@@ -86,7 +91,9 @@ class EchoEnv:
             return
         if action == self._fail_on:
             raise EchoFault(f"the action was {action!r}, on which this environment was asked to fail")
-        if action == self._hang_on:
+        if action == self._stuck_on:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        if action in (self._hang_on, self._stuck_on):
             while True:
                 time.sleep(3600.0)
         if action == self._exit_on:

@@ -62,9 +62,9 @@ class Tasks:
         return tasks[int(index)]
 
     def digest(self) -> str:
-        """Return the SHA-256 over the uids of all tasks in order, as "sha256:…"."""
-        uids = "\n".join(uid(task) for split in _SPLITS for task in self._splits[split])
-        return "sha256:" + hashlib.sha256(uids.encode()).hexdigest()
+        """Return the SHA-256 over the ids and uids of all tasks in order, as "sha256:…"."""
+        lines = "\n".join(f"{task['id']} {uid(task)}" for split in _SPLITS for task in self._splits[split])
+        return "sha256:" + hashlib.sha256(lines.encode()).hexdigest()
 
 
 class TaskList(Sequence[Task]):
