@@ -1,1 +1,20 @@
-"""pool."""
+"""Pools: all workers of one spec on this machine, and the replicas they host.
+
+`Pool.start` starts a template and its workers; `Pool.acquire` leases replicas; a leased `Replica` takes
+operations and answers each through a callback. Nothing here knows of sessions or HTTP.
+"""
+
+from envhub.pool._errors import LoadFailed, NoFreeReplica, PoolError, QueueFull
+from envhub.pool._pool import Pool, PoolStatus
+from envhub.pool._replica import Replica, Sink
+
+__all__ = [
+    "LoadFailed",
+    "NoFreeReplica",
+    "Pool",
+    "PoolError",
+    "PoolStatus",
+    "QueueFull",
+    "Replica",
+    "Sink",
+]

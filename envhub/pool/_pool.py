@@ -1,0 +1,308 @@
+"""All workers of one spec on this machine.
+
+Invariants:
+- A replica is free, leased, or on a worker that is down; never two of these.
+- Waiting callers are served in the order in which they came, each whole: all its replicas or none.
+- A worker that is busy with one operation for longer than the operation's limit plus a grace is killed;
+  the worker itself interrupts environments at the limit, so this happens only to native hangs.
+- A dead worker is started again, at once at first and ever later while it keeps dying.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from envhub.pool._errors import LoadFailed, NoFreeReplica, QueueFull
+from envhub.pool._replica import Replica
+from envhub.pool._template import Template
+from envhub.pool._worker import Worker
+from envhub.spec import ServedSpec
+from envhub.worker import frames
+
+log = logging.getLogger("envhub.pool")
+
+WATCH_S = 0.25
+KILL_GRACE_S = 2.0
+FIRST_BACKOFF_S = 0.1
+MAX_BACKOFF_S = 10.0
+HEALTHY_S = 1.0
+"""A worker that dies younger than this is in a crash loop and is started again ever more slowly."""
+STOP_GRACE_S = 0.7
+
+
+@dataclass(frozen=True)
+class PoolStatus:
+    """How a pool is doing."""
+
+    total: int
+    free: int
+    queued: int
+    workers: int
+    ready_workers: int
+    restarts: int
+    failure: str | None
+    """Why the last worker could not be started, while that lasts."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether every replica is there."""
+        return self.workers > 0 and self.ready_workers == self.workers
+
+
+@dataclass
+class _Waiter:
+    count: int
+    future: asyncio.Future[list[Replica]]
+
+
+class Pool:
+    """The workers and replicas of one spec.
+
+    Args:
+        served: The spec and its settings.
+        replicas: How many environments live at once.
+        workers: How many processes host them; default one a core, and never more than replicas.
+        max_queue: How many callers may wait for a replica.
+    """
+
+    def __init__(
+        self, served: ServedSpec, replicas: int, workers: int | None = None, max_queue: int = 1024
+    ) -> None:
+        if replicas < 1:
+            raise ValueError(f"{served.spec.name}: {replicas} replicas; at least 1 is needed")
+        self.served = served
+        self.description: dict[str, Any] = {}
+        """What the environment says of itself: spaces, splits, data (see `envhub.worker.host`)."""
+        count = min(replicas, workers or len(os.sched_getaffinity(0)))
+        self._workers = [
+            Worker(number, len(range(number, replicas, count)), self._worker_lost) for number in range(count)
+        ]
+        self._max_queue = max_queue
+        self._free: dict[Worker, list[Replica]] = {worker: [] for worker in self._workers}
+        self._waiters: deque[_Waiter] = deque()
+        self._template_of: dict[int, Template] = {}
+        self._templates: list[Template] = []
+        """Every template started so far whose workers may still live."""
+        self._template_lock = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._restarts = 0
+        self._failure: str | None = None
+        self._stopping = False
+
+    # -- life ---------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Loads the environment, starts every worker and asks the environment to describe itself.
+
+        Raises:
+            LoadFailed: The environment can't be loaded or built; nothing is left running.
+        """
+        try:
+            await asyncio.gather(*(self._start_worker(worker) for worker in self._workers))
+            code, payload = await self._workers[0].channel.call(frames.DESCRIBE, 0)
+            described = json.loads(payload)
+            if code >= frames.FIRST_ERROR:
+                raise LoadFailed(f"{self.served.spec.name}: {described['message']}")
+        except BaseException as failure:
+            self._failure = str(failure)
+            await self.stop()
+            raise
+        self.description = described
+        self._spawn(self._watch())
+
+    async def stop(self) -> None:
+        """Ends every process of the pool; environments get a moment to close."""
+        self._stopping = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for waiter in self._waiters:
+            if not waiter.future.done():
+                waiter.future.set_exception(NoFreeReplica("the pool is stopping"))
+        for worker in self._workers:
+            worker.close()
+        for template in self._templates:
+            template.release()
+        await asyncio.gather(*(template.wait(STOP_GRACE_S) for template in self._templates))
+        for template in self._templates:
+            template.kill()
+        for worker in self._workers:
+            worker.kill()
+        await asyncio.gather(*(template.cleanup() for template in self._templates))
+
+    def _spawn(self, coroutine: Any) -> None:
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _start_worker(self, worker: Worker) -> None:
+        if self.served.spec.fork:
+            async with self._template_lock:
+                template = self._template_of.get(0)
+                if template is None or not template.alive:
+                    template = await self._start_template(0)
+        else:
+            template = await self._start_template(worker.number)
+        await worker.start(template, self.served.spec.fork)
+        self._free[worker] = list(worker.replicas)
+        self._serve_waiters()
+
+    async def _start_template(self, number: int) -> Template:
+        """Starts the one template, or the one process of a worker that can't be forked."""
+        template = Template(self.served, self._worker_exited, self._template_lost)
+        self._template_of[number] = template
+        self._templates = [known for known in self._templates if not known.finished]
+        self._templates.append(template)
+        await template.start()
+        return template
+
+    # -- supervision --------------------------------------------------------------------------------
+
+    def _worker_exited(self, pid: int, status: int) -> None:
+        if not self._stopping:
+            log.warning("%s: worker process %d ended with status %d", self.served.spec.name, pid, status)
+
+    def _template_lost(self) -> None:
+        if not self._stopping and self.served.spec.fork:
+            log.warning("%s: the template process is gone; a new one starts", self.served.spec.name)
+            self._spawn(self._revive_template())
+
+    async def _revive_template(self) -> None:
+        async with self._template_lock:
+            if not self._template_of[0].alive:
+                with contextlib.suppress(LoadFailed):  # the next worker that needs it reports the failure
+                    await self._start_template(0)
+
+    def _worker_lost(self, worker: Worker) -> None:
+        self._free[worker] = []
+        for replica in worker.replicas:
+            lost, replica.on_lost = replica.on_lost, None
+            if lost is not None:
+                lost()
+        if not self._stopping:
+            log.warning("%s: worker %d is gone; starting it again", self.served.spec.name, worker.number)
+            self._spawn(self._revive(worker))
+
+    async def _revive(self, worker: Worker) -> None:
+        """Starts a dead worker again: at once at first, ever more slowly while it keeps dying."""
+        lived = asyncio.get_running_loop().time() - worker.started_at
+        worker.quick_deaths = worker.quick_deaths + 1 if lived < HEALTHY_S else 0
+        while True:
+            if worker.quick_deaths:
+                await asyncio.sleep(min(FIRST_BACKOFF_S * 2 ** min(worker.quick_deaths, 10), MAX_BACKOFF_S))
+            self._restarts += 1
+            try:
+                await self._start_worker(worker)
+            except LoadFailed as failure:
+                self._failure = str(failure)
+                worker.quick_deaths += 1
+                log.error("%s: worker %d can't start: %s", self.served.spec.name, worker.number, failure)
+            else:
+                self._failure = None
+                return
+
+    async def _watch(self) -> None:
+        """Kills workers that are stuck where no signal reaches them."""
+        limits = self.served.limits
+        allowed = {frames.STEP: limits.step_timeout_s, frames.RENDER: limits.step_timeout_s}
+        while True:
+            await asyncio.sleep(WATCH_S)
+            for worker in self._workers:
+                busy = worker.channel.oldest() if worker.ready else None
+                if busy is not None and busy[1] > allowed.get(busy[0], limits.reset_timeout_s) + KILL_GRACE_S:
+                    log.error("%s: worker %d hangs; killing it", self.served.spec.name, worker.number)
+                    worker.kill()
+
+    # -- leases -------------------------------------------------------------------------------------
+
+    async def acquire(self, count: int, wait_s: float) -> list[Replica]:
+        """Leases `count` replicas, all or none, waiting in line for at most `wait_s` seconds.
+
+        Raises:
+            NoFreeReplica: They did not come free in time, or there are not that many at all.
+            QueueFull: Too many callers wait already.
+        """
+        name, total = self.served.spec.name, self.status().total
+        if count > total:
+            raise NoFreeReplica(f"{name} has {total} replicas in all; {count} were asked for at once")
+        if not self._waiters and (taken := self._take(count)):
+            return taken
+        if wait_s <= 0:
+            raise NoFreeReplica(f"{count} replicas of {name} are not free among its {total}")
+        if len(self._waiters) >= self._max_queue:
+            raise QueueFull(f"{len(self._waiters)} callers wait for replicas of {name} already")
+        waiter = _Waiter(count, asyncio.get_running_loop().create_future())
+        self._waiters.append(waiter)
+        try:
+            return await asyncio.wait_for(waiter.future, wait_s)
+        except TimeoutError:
+            raise NoFreeReplica(f"{count} replicas of {name} did not come free in {wait_s:g} s") from None
+        except asyncio.CancelledError:
+            if waiter.future.done() and not waiter.future.cancelled():  # they came as the caller left
+                for replica in waiter.future.result():
+                    self.release(replica)
+            raise
+        finally:
+            with contextlib.suppress(ValueError):
+                self._waiters.remove(waiter)
+            self._serve_waiters()
+
+    def release(self, replica: Replica) -> None:
+        """Gives a leased replica back."""
+        replica.on_lost = None
+        if replica.worker.ready and replica.generation == replica.worker.generation:
+            self._free[replica.worker].append(replica)
+            self._serve_waiters()
+
+    def _take(self, count: int) -> list[Replica]:
+        """Takes free replicas, each from the worker that has most; none when they don't suffice."""
+        if sum(map(len, self._free.values())) < count:
+            return []
+        return [max(self._free.values(), key=len).pop(0) for _ in range(count)]
+
+    def _serve_waiters(self) -> None:
+        while self._waiters:
+            waiter = self._waiters[0]
+            if not waiter.future.done():
+                taken = self._take(waiter.count)
+                if not taken:
+                    return
+                waiter.future.set_result(taken)
+            self._waiters.popleft()
+
+    # -- looking ------------------------------------------------------------------------------------
+
+    def status(self) -> PoolStatus:
+        """How the pool is doing now."""
+        return PoolStatus(
+            total=sum(len(worker.replicas) for worker in self._workers),
+            free=sum(map(len, self._free.values())),
+            queued=len(self._waiters),
+            workers=len(self._workers),
+            ready_workers=sum(worker.ready for worker in self._workers),
+            restarts=self._restarts,
+            failure=self._failure,
+        )
+
+    def processes(self) -> list[int]:
+        """The process ids of the templates and workers."""
+        pids = [template.pid for template in self._templates if template.alive]
+        return pids + [worker.pid for worker in self._workers if worker.ready]
+
+    async def any_replica_call(self, operation: int, payload: bytes) -> tuple[int, bytes]:
+        """Asks any live worker something that touches no episode (listing tasks).
+
+        Raises:
+            NoFreeReplica: No worker is up.
+        """
+        for worker in self._workers:
+            if worker.ready:
+                return await worker.channel.call(operation, 0, payload)
+        raise NoFreeReplica(f"no worker of {self.served.spec.name} is up")

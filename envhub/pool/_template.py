@@ -1,0 +1,225 @@
+"""The hub's side of a template process: start it, have it fork workers, learn how they ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from envhub.pool._errors import LoadFailed
+from envhub.spec import ServedSpec
+
+WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
+MAX_MESSAGE = 1 << 17
+STDERR_LINES = 80
+# One process a core is the parallelism; native thread pools inside each would only fight over cores.
+SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Template:
+    """One template process.
+
+    Args:
+        served: The spec and its settings.
+        on_exited: Called with the exit status of each worker that ended (negative: the signal).
+        on_lost: Called once when the template itself is gone without having been stopped.
+    """
+
+    def __init__(
+        self, served: ServedSpec, on_exited: Callable[[int, int], None], on_lost: Callable[[], None]
+    ) -> None:
+        self._served = served
+        self._on_exited = on_exited
+        self._on_lost = on_lost
+        self._log = logging.getLogger(f"envhub.worker.{served.spec.name}")
+        self._tail: deque[str] = deque(maxlen=STDERR_LINES)
+        self._process: asyncio.subprocess.Process | None = None
+        self._control: socket.socket | None = None
+        self._loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._forked: dict[int, asyncio.Future[int]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self.alive = False
+
+    @property
+    def pid(self) -> int:
+        """The template's process id; its workers share its process group."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def finished(self) -> bool:
+        """Whether the process and every worker that shared its standard error are gone."""
+        return bool(self._tasks) and all(task.done() for task in self._tasks)
+
+    async def start(self) -> None:
+        """Starts the process and waits until the environment is loaded.
+
+        Raises:
+            LoadFailed: The environment could not be imported or loaded, or took too long.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        environ = {**dict.fromkeys(SINGLE_THREADED, "1"), **os.environ, "PYTHONUNBUFFERED": "1"}
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(WORKER_MAIN),
+            str(theirs.fileno()),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,
+            env=environ,
+        )
+        theirs.close()
+        self._control, self.alive = ours, True
+        self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
+        asyncio.get_running_loop().add_reader(ours, self._read_control)
+        ours.send(json.dumps({"load": self._order()}).encode())
+        limit = self._served.limits.load_timeout_s
+        try:
+            await asyncio.wait_for(asyncio.shield(self._loaded), limit)
+        except TimeoutError:
+            self.kill()
+            raise LoadFailed(
+                f"{self._served.spec.name}: loading took longer than load_timeout_s = {limit:g} s; "
+                f"raise it with --set {self._served.spec.name}.load_timeout_s=SECONDS"
+            ) from None
+        except LoadFailed:
+            self.kill()
+            raise
+
+    def _order(self) -> dict[str, Any]:
+        spec, limits = self._served.spec, self._served.limits
+        return {
+            "entry_point": spec.entry_point,
+            "path": None if spec.path is None else str(spec.path),
+            "config": dict(self._served.config),
+            "limits": {name: getattr(limits, name) for name in limits.__slots__},
+            "action": None if spec.action.space is None else dict(spec.action.space),
+            "observation": None if spec.observation.space is None else dict(spec.observation.space),
+            "splits": list(spec.splits),
+        }
+
+    async def fork(self, number: int, channel: socket.socket) -> int:
+        """Has the template fork a worker that talks over `channel`; returns its process id."""
+        future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._forked[number] = future
+        self._send({"fork": number}, channel)
+        return await future
+
+    def serve(self, number: int, channel: socket.socket) -> int:
+        """Has the template become a worker itself; returns its process id."""
+        self._send({"serve": number}, channel)
+        return self.pid
+
+    def _send(self, message: dict[str, Any], channel: socket.socket) -> None:
+        assert self._control is not None
+        try:
+            socket.send_fds(self._control, [json.dumps(message).encode()], [channel.fileno()])
+        except OSError as error:
+            raise LoadFailed(f"{self._served.spec.name}: the template process is gone ({error})") from error
+
+    # -- what the template says ---------------------------------------------------------------------
+
+    def _read_control(self) -> None:
+        assert self._control is not None
+        try:
+            message = self._control.recv(MAX_MESSAGE)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if not message:
+            self._drop_control()
+            return
+        report = json.loads(message)
+        if "loaded" in report:
+            self._loaded.set_result(None)
+        elif "failed" in report and not self._loaded.done():
+            self._loaded.set_exception(LoadFailed(self._explain(report["failed"])))
+        elif "forked" in report:
+            self._forked.pop(report["forked"]).set_result(report["pid"])
+        elif "exited" in report:
+            self._on_exited(report["exited"], report["status"])
+
+    def _drop_control(self) -> None:
+        if self._control is not None:
+            asyncio.get_running_loop().remove_reader(self._control)
+            self._control.close()
+            self._control = None
+
+    def _explain(self, reason: str) -> str:
+        spec = self._served.spec
+        return f"{spec.name}: {spec.entry_point} could not be loaded:\n{reason.rstrip()}"
+
+    async def _read_stderr(self) -> None:
+        assert self._process is not None and self._process.stderr is not None
+        while True:
+            try:
+                line = await self._process.stderr.readline()
+            except ValueError:  # a line longer than the reader's buffer: skip it
+                continue
+            if not line:
+                return
+            text = line.decode(errors="replace").rstrip()
+            self._tail.append(text)
+            self._log.info("%s", text)
+
+    async def _watch(self) -> None:
+        """Notices the end of the template process."""
+        assert self._process is not None
+        status = await self._process.wait()
+        unexpected, self.alive = self.alive, False
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([self._tasks[0]], timeout=0.2)  # its last words
+        reason = "\n".join([f"the process ended with status {status}", *self._tail])
+        failure = LoadFailed(self._explain(reason))
+        if not self._loaded.done():
+            self._loaded.set_exception(failure)
+        for future in self._forked.values():
+            future.set_exception(failure)
+        self._forked.clear()
+        if unexpected:
+            self._on_lost()
+
+    # -- the end ------------------------------------------------------------------------------------
+
+    def release(self) -> None:
+        """Tells the template to end: it gives its workers a moment, then ends them and itself."""
+        self.alive = False
+        self._drop_control()
+
+    def kill(self) -> None:
+        """Kills the template and everything in its process group."""
+        self.release()
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Waits for the end of the process; False when it is still there."""
+        if self._process is None:
+            return True
+        try:
+            await asyncio.wait_for(self._process.wait(), timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    async def cleanup(self) -> None:
+        """Waits for the tasks that read the process's words and its end."""
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait_for(task, 1.0)
+        if self._loaded.done() and not self._loaded.cancelled():
+            self._loaded.exception()  # seen by `start`, or of no interest any more
