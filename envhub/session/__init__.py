@@ -1,1 +1,11 @@
-"""session."""
+"""Sessions: leases of replicas, exactly-once steps, expiry.
+
+`Sessions` opens, finds, steps, resets and closes them; a `Session` is one client's lease on one replica
+and what happened in its current episode.
+"""
+
+from envhub.session._errors import HubError
+from envhub.session._manager import Counts, Sessions, SessionSettings
+from envhub.session._session import Session
+
+__all__ = ["Counts", "HubError", "Session", "SessionSettings", "Sessions"]

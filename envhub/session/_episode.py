@@ -1,0 +1,92 @@
+"""The record of one episode: what was asked, what was answered, byte for byte."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from envhub.worker import frames
+from envhub_sdk._wire import TrajectoryStep
+
+MAX_RECORDED_STEPS = 4096
+"""Steps kept of an episode; of a longer one the oldest are dropped from the record."""
+
+
+class _Reward(msgspec.Struct):
+    reward: float
+
+
+_rewards = msgspec.json.Decoder(_Reward)
+_steps = msgspec.json.Decoder(TrajectoryStep)
+_starts = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class Episode:
+    """One episode from its reset on.
+
+    Args:
+        id: Its name on the wire.
+        seed: The seed it was reset with.
+        task: The task it was given, if any.
+        options: The reset options it was given, without the task.
+        start: The environment's answer to the reset: JSON of observation and info.
+    """
+
+    def __init__(
+        self, id: str, seed: int, task: dict[str, Any] | None, options: dict[str, Any], start: bytes
+    ) -> None:
+        self.id, self.seed, self.task, self.options = id, seed, task, options
+        self.next_index = 0
+        self.flags = frames.OK
+        """Whether the last step terminated or truncated it."""
+        self._start = start
+        self._steps: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECORDED_STEPS)
+
+    def reply(self) -> bytes:
+        """The reply to the reset."""
+        return b'%b,"step_index":0,"episode_id":"%b","seed":%d}' % (
+            self._start[:-1],
+            self.id.encode(),
+            self.seed,
+        )
+
+    def record(self, action: bytes, transition: bytes, flags: int) -> bytes:
+        """Records a step and returns the reply to it."""
+        answer = b'%b,"step_index":%d}' % (transition[:-1], self.next_index)
+        self._steps.append((action, answer))
+        self.next_index += 1
+        self.flags = flags
+        return answer
+
+    def amend(self, addition: bytes) -> bytes:
+        """Adds a field to the last reply and returns it: a repeated request is told the same."""
+        action, answer = self._steps.pop()
+        amended = b"%b,%b}" % (answer[:-1], addition)
+        self._steps.append((action, amended))
+        return amended
+
+    def again(self, index: int, action: bytes) -> bytes | None:
+        """The recorded reply to the last step, if that is what is asked for: same index, same action."""
+        if index != self.next_index - 1 or not self._steps:
+            return None
+        last_action, answer = self._steps[-1]
+        same = last_action == action or json.loads(last_action) == json.loads(action)
+        return answer if same else None
+
+    @property
+    def total_reward(self) -> float:
+        """The sum of the rewards so far."""
+        return sum(_rewards.decode(answer).reward for _, answer in self._steps)
+
+    @property
+    def start(self) -> dict[str, msgspec.Raw]:
+        """The first observation and info."""
+        return _starts.decode(self._start)
+
+    @property
+    def steps(self) -> list[TrajectoryStep]:
+        """The recorded transitions."""
+        return [_steps.decode(b'{"action":%b,%b' % (action, answer[1:])) for action, answer in self._steps]

@@ -1,0 +1,34 @@
+"""The one error of the hub: a code of the API with its words and facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from envhub_sdk._wire import CODES, ErrorBody, ErrorReply
+
+
+class HubError(Exception):
+    """Something a client is told in the API's error shape.
+
+    Args:
+        code: A code of `envhub_sdk._wire.CODES`.
+        message: What happened, to whom, and what to do next.
+        details: Facts for programs.
+    """
+
+    def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details or {}
+
+    @property
+    def status(self) -> int:
+        """The HTTP status this error travels with."""
+        return CODES[self.code].status
+
+    def encode(self) -> bytes:
+        """The error as the JSON body of an answer."""
+        return msgspec.json.encode(ErrorReply(ErrorBody(self.code, self.message, self.details)))

@@ -1,0 +1,283 @@
+"""Every open session of the hub: opening, finding, batches, expiry.
+
+Invariants:
+- Opening is all or none: either every session of a request is there, reset, or no replica is held.
+- One bad session never spoils the others of a batch: each item has its own answer.
+- An ended session is remembered for a while, so that a late caller hears why it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import secrets
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from envhub.pool import NoFreeReplica, Pool, QueueFull
+from envhub.session._errors import HubError
+from envhub.session._session import Answer, Session, Sink
+from envhub_sdk._wire import BatchReset, BatchStep, OpenRequest, StepItem
+
+REMEMBERED_ENDS = 10_000
+SWEEP_S = 0.5
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """Limits that hold for every session unless its opener says otherwise. Seconds."""
+
+    idle_timeout_s: float = 600.0
+    wait_s: float = 60.0
+
+
+@dataclass
+class Counts:
+    """What happened since the hub started, by environment."""
+
+    steps: Counter[str] = field(default_factory=Counter)
+    resets: Counter[str] = field(default_factory=Counter)
+    opened: Counter[str] = field(default_factory=Counter)
+    ended: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By environment and reason: session_closed, session_expired, session_lost."""
+
+
+class Sessions:
+    """The sessions of all pools.
+
+    Args:
+        pools: The pool of each served environment, by name.
+        settings: What holds where the opener says nothing.
+    """
+
+    def __init__(self, pools: Mapping[str, Pool], settings: SessionSettings | None = None) -> None:
+        self.pools = pools
+        self.counts = Counts()
+        self._settings = settings or SessionSettings()
+        self._sessions: dict[str, Session] = {}
+        self._ended: OrderedDict[str, HubError] = OrderedDict()
+        self._clock = asyncio.get_running_loop().time
+        self.clock_offset = time.time() - self._clock()
+        """Turns loop time into Unix time."""
+
+    # -- opening ------------------------------------------------------------------------------------
+
+    def pool(self, env: str) -> Pool:
+        """The pool of an environment.
+
+        Raises:
+            HubError: No environment of that name is served.
+        """
+        found = self.pools.get(env)
+        if found is None:
+            served = ", ".join(sorted(self.pools)) or "none"
+            raise HubError("unknown_env", f"this hub serves no environment {env!r}; it serves: {served}")
+        return found
+
+    async def open(self, env: str, request: OpenRequest) -> bytes:
+        """Opens `request.count` sessions and resets them, all or none; returns the JSON reply.
+
+        Raises:
+            HubError: There are no free replicas, or an environment refused its reset.
+        """
+        pool = self.pool(env)
+        for name, values in (("tasks", request.tasks), ("seeds", request.seeds)):
+            if values is not None and len(values) != request.count:
+                raise HubError(
+                    "malformed_request", f"{len(values)} {name} for {request.count} sessions: give one each"
+                )
+        sessions = await self._lease(env, pool, request)
+        resets: list[bytes] = [b""] * len(sessions)
+        try:
+            if request.reset:
+                resets = await self._reset_all(sessions, request)
+        except BaseException:
+            for session in sessions:
+                self.close(session.id)
+            raise
+        self.counts.opened[env] += len(sessions)
+        opened = [self._opened(session, reset) for session, reset in zip(sessions, resets, strict=True)]
+        return b'{"sessions":[%b]}' % b",".join(opened)
+
+    async def _lease(self, env: str, pool: Pool, request: OpenRequest) -> list[Session]:
+        wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
+        try:
+            replicas = await pool.acquire(request.count, wait_s)
+        except NoFreeReplica as error:
+            raise HubError("no_free_replica", f"{error}; retry later or serve more", {"env": env}) from None
+        except QueueFull as error:
+            raise HubError("queue_full", f"{error}; retry later", {"env": env}) from None
+        idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
+        sessions = []
+        for replica in replicas:
+            session = Session(
+                f"s-{secrets.token_hex(12)}",
+                env,
+                pool,
+                replica,
+                idle_timeout_s,
+                request.labels,
+                self._clock(),
+                self._forget,
+            )
+            self._sessions[session.id] = session
+            sessions.append(session)
+        return sessions
+
+    async def _reset_all(self, sessions: list[Session], request: OpenRequest) -> list[bytes]:
+        """Resets new sessions together; the first refusal becomes everybody's."""
+        gathered = _Gathered(len(sessions))
+        for number, session in enumerate(sessions):
+            seed = None if request.seeds is None else request.seeds[number]
+            task = None if request.tasks is None else request.tasks[number]
+            self.counts.resets[session.env] += 1
+            session.reset(seed, task, request.options, gathered.sink(number))
+        answers = await gathered.future
+        for answer in answers:
+            if isinstance(answer, HubError):
+                raise answer
+        return [answer for answer in answers if isinstance(answer, bytes)]
+
+    def _opened(self, session: Session, reset: bytes) -> bytes:
+        head = b'{"id":"%b","env":"%b","expires_at":%.3f,"idle_timeout_s":%r,' % (
+            session.id.encode(),
+            session.env.encode(),
+            self.expires_at(session),
+            session.idle_timeout_s,
+        )
+        return head + (reset[1:] if reset else b'"step_index":0}')
+
+    # -- one session --------------------------------------------------------------------------------
+
+    def find(self, session_id: str) -> Session:
+        """The open session of that id; finding it renews it.
+
+        Raises:
+            HubError: There is none; if it ended a while ago, why.
+        """
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise self._ended.get(session_id) or HubError(
+                "unknown_session", f"no session {session_id!r}; it was never opened here, or long ago"
+            )
+        session.last_used = self._clock()
+        return session
+
+    def expires_at(self, session: Session) -> float:
+        """The Unix time at which a session expires unless it is used."""
+        return session.last_used + session.idle_timeout_s + self.clock_offset
+
+    def all(self) -> list[Session]:
+        """Every open session, oldest first."""
+        return list(self._sessions.values())
+
+    def step(self, item: StepItem, autoreset: bool, sink: Sink) -> None:
+        """Takes one step of one session; never raises, the sink hears of errors."""
+        session = self._sessions.get(item.session_id)
+        if session is None:
+            try:
+                session = self.find(item.session_id)
+            except HubError as error:
+                sink(error)
+                return
+        session.last_used = self._clock()
+        self.counts.steps[session.env] += 1
+        session.step(bytes(item.action), item.step_index, item.episode_id, autoreset, sink)
+
+    async def reset(self, session_id: str, seed: int | None, task: Any, options: dict[str, Any]) -> Answer:
+        """Resets one session."""
+        gathered = _Gathered(1)
+        self._reset(session_id, seed, task, options, gathered.sink(0))
+        return (await gathered.future)[0]
+
+    def _reset(
+        self, session_id: str, seed: int | None, task: Any, options: dict[str, Any], sink: Sink
+    ) -> None:
+        try:
+            session = self.find(session_id)
+        except HubError as error:
+            sink(error)
+            return
+        self.counts.resets[session.env] += 1
+        session.reset(seed, task, options, sink)
+
+    def close(self, session_id: str) -> None:
+        """Closes a session; one that is gone already is fine."""
+        session = self._sessions.get(session_id)
+        if session is not None:
+            session.end(HubError("session_closed", f"session {session_id} was closed; open a new one"))
+
+    def _forget(self, session: Session, reason: HubError) -> None:
+        self._sessions.pop(session.id, None)
+        self.counts.ended[session.env, reason.code] += 1
+        self._ended[session.id] = reason
+        if len(self._ended) > REMEMBERED_ENDS:
+            self._ended.popitem(last=False)
+
+    # -- batches ------------------------------------------------------------------------------------
+
+    async def step_batch(self, batch: BatchStep) -> bytes:
+        """Takes one step of each of many sessions; returns the JSON reply."""
+        gathered = _Gathered(len(batch.steps))
+        for number, item in enumerate(batch.steps):
+            self.step(item, batch.autoreset, gathered.sink(number))
+        return gathered.reply(await gathered.future)
+
+    async def reset_batch(self, batch: BatchReset) -> bytes:
+        """Resets many sessions; returns the JSON reply."""
+        gathered = _Gathered(len(batch.resets))
+        for number, item in enumerate(batch.resets):
+            self._reset(item.session_id, item.seed, item.task, item.options, gathered.sink(number))
+        return gathered.reply(await gathered.future)
+
+    # -- expiry -------------------------------------------------------------------------------------
+
+    async def expire_idle(self) -> None:
+        """Ends idle sessions, for as long as the hub runs."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = self._clock()
+            for session in self.all():
+                if now - session.last_used > session.idle_timeout_s and not session.busy:
+                    session.end(
+                        HubError(
+                            "session_expired",
+                            f"session {session.id} of {session.env} was idle for more than "
+                            f"{session.idle_timeout_s:g} s and gave its replica back; open a new one, "
+                            "with a longer idle_timeout_s or keepalives if your policy thinks for long",
+                        )
+                    )
+
+    def close_all(self) -> None:
+        """Ends every session: the hub is going down."""
+        for session in self.all():
+            session.end(HubError("session_closed", f"session {session.id} ended: the hub stopped"))
+
+
+class _Gathered:
+    """Answers of a batch, gathered through one future."""
+
+    def __init__(self, count: int) -> None:
+        self.future: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
+        self._answers: list[Answer] = [b""] * count
+        self._missing = count
+        if count == 0:
+            self.future.set_result([])
+
+    def sink(self, number: int) -> Sink:
+        return functools.partial(self._take, number)
+
+    def _take(self, number: int, answer: Answer) -> None:
+        self._answers[number] = answer
+        self._missing -= 1
+        if self._missing == 0 and not self.future.done():
+            self.future.set_result(self._answers)
+
+    @staticmethod
+    def reply(answers: list[Answer]) -> bytes:
+        """The answers as a batch reply."""
+        encoded = [answer if isinstance(answer, bytes) else answer.encode() for answer in answers]
+        return b'{"results":[%b]}' % b",".join(encoded)

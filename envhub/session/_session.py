@@ -1,0 +1,346 @@
+"""One client's lease on one replica.
+
+Invariants:
+- At most one operation of a session is under way; others wait in line, in order.
+- A step is executed once however often it is asked for: the same index and action again joins the step
+  under way, or gets the recorded answer byte for byte.
+- Once ended (closed, expired, lost) a session never touches its replica again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import json
+import random
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Literal
+
+from envhub.pool import Pool, Replica
+from envhub.session._episode import Episode
+from envhub.session._errors import HubError
+from envhub.worker import frames
+from envhub_sdk._wire import SessionState, Trajectory
+
+Answer = bytes | HubError
+Sink = Callable[[Answer], None]
+"""Takes the answer to one operation: the JSON of the reply, or the error."""
+
+
+class Session:
+    """A lease.
+
+    Args:
+        id: The session's name on the wire.
+        env: The name of its environment.
+        pool: Where its replica comes from.
+        replica: The replica it holds.
+        idle_timeout_s: How long it may go unused.
+        labels: The client's own marks.
+        now: The event loop's time.
+        on_end: Called once when it ends, with the error that later callers are told.
+    """
+
+    def __init__(
+        self,
+        id: str,
+        env: str,
+        pool: Pool,
+        replica: Replica,
+        idle_timeout_s: float,
+        labels: dict[str, str],
+        now: float,
+        on_end: Callable[[Session, HubError], None],
+    ) -> None:
+        self.id, self.env, self.labels = id, env, labels
+        self.idle_timeout_s = idle_timeout_s
+        self.created_at = self.last_used = now
+        self.status: Literal["new", "running", "over", "failed"] = "new"
+        self.episode: Episode | None = None
+        self.ended: HubError | None = None
+        self.busy = False
+        """Whether an operation is under way."""
+        self._pool, self._replica = pool, replica
+        self._generation = replica.generation
+        self._on_end = on_end
+        self._episodes = 0
+        self._before: Episode | None = None
+        self._failure: HubError | None = None
+        self._joinable: tuple[int, bytes] | None = None
+        self._joined: list[Sink] = []
+        self._line: deque[Callable[[], None]] = deque()
+        replica.on_lost = self._lost
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def step(
+        self, action: bytes, index: int | None, episode_id: str | None, autoreset: bool, sink: Sink
+    ) -> None:
+        """Takes one step, once.
+
+        Args:
+            action: The action's JSON, passed through unparsed.
+            index: The index of this step in the episode; None executes whatever comes next.
+            episode_id: The episode the index belongs to, if the caller knows.
+            autoreset: Whether to start the next episode when this step ends the current one.
+            sink: Takes the answer.
+        """
+        if self.busy:
+            if index is not None and self._joinable == (index, action):
+                self._joined.append(sink)
+            else:
+                self._line.append(lambda: self.step(action, index, episode_id, autoreset, sink))
+            return
+        episode = self.episode
+        if episode is None or self.ended is not None:
+            sink(self._refusal())
+            return
+        if index is not None and (index != episode.next_index or episode_id not in (None, episode.id)):
+            sink(self._repeated(episode, action, index, episode_id))
+            return
+        if self.status != "running":
+            sink(self._refusal())
+            return
+        self.busy = True
+        self._joinable = (episode.next_index, action)
+        stepped = functools.partial(self._stepped, episode, action, autoreset, sink)
+        self._replica.send(frames.STEP, action, stepped)
+
+    def _stepped(
+        self, episode: Episode, action: bytes, autoreset: bool, sink: Sink, code: int, body: bytes
+    ) -> None:
+        if code >= frames.FIRST_ERROR:
+            self._done(sink, self._failed(code, body))
+            return
+        answer = episode.record(action, body, code)
+        if code:
+            self.status = "over"
+            if autoreset and self.ended is None:
+                self._start_next(episode, answer, sink)
+                return
+        self._done(sink, answer)
+
+    def _start_next(self, episode: Episode, answer: bytes, sink: Sink) -> None:
+        """Resets after the last step and answers with both; if the reset fails, with the step alone."""
+
+        def started(reset: Answer) -> None:
+            both = answer if isinstance(reset, HubError) else episode.amend(b'"reset":%b' % reset)
+            self._done(sink, both)
+
+        self._reset(None, None, episode.options, started)
+
+    def _repeated(self, episode: Episode, action: bytes, index: int, episode_id: str | None) -> Answer:
+        """The answer to a step that is not the next one: the recorded one, or the conflict."""
+        meant = episode
+        if episode_id is not None and self._before is not None and episode_id == self._before.id:
+            meant = self._before
+        if (episode_id is None or episode_id == meant.id) and (answer := meant.again(index, action)):
+            return answer
+        return HubError(
+            "step_index_conflict",
+            f"session {self.id} is at step {episode.next_index} of episode {episode.id}; step {index} of "
+            f"episode {episode_id or episode.id} is neither that nor the last one again with the same action",
+            {
+                "expected": episode.next_index,
+                "received": index,
+                "episode_id": episode.id,
+                "session_id": self.id,
+            },
+        )
+
+    def _refusal(self) -> HubError:
+        if self.ended is not None:
+            return self.ended
+        details = {"session_id": self.id, "env": self.env}
+        if self.status == "over":
+            return HubError(
+                "episode_over", f"the episode of session {self.id} has ended: reset first", details
+            )
+        if self._failure is not None:
+            return HubError(
+                "episode_failed",
+                f"the episode of session {self.id} failed: {self._failure.message}",
+                {**details, "cause": self._failure.code},
+            )
+        return HubError("no_episode", f"session {self.id} has no episode yet: reset first", details)
+
+    # -- resets and the rest ------------------------------------------------------------------------
+
+    def reset(
+        self, seed: int | None, task: dict[str, Any] | str | None, options: dict[str, Any], sink: Sink
+    ) -> None:
+        """Starts an episode; without a seed, one that follows from the session's last one."""
+        if self.busy:
+            self._line.append(lambda: self.reset(seed, task, options, sink))
+        elif self.ended is not None:
+            sink(self.ended)
+        else:
+            self.busy = True
+            self._reset(seed, task, options, functools.partial(self._done, sink))
+
+    def _reset(
+        self, seed: int | None, task: dict[str, Any] | str | None, options: dict[str, Any], sink: Sink
+    ) -> None:
+        if seed is None:
+            seed = _seed_after(self.episode)
+        given = {"id": task} if isinstance(task, str) else task
+        request = {"seed": seed, "options": options if given is None else {**options, "task": given}}
+
+        def reset_done(code: int, body: bytes) -> None:
+            if code >= frames.FIRST_ERROR:
+                sink(self._failed(code, body))
+                return
+            self._episodes += 1
+            self.status, self._failure = "running", None
+            self._before = self.episode
+            self.episode = Episode(f"{self.id}.{self._episodes}", seed, given, options, body)
+            sink(self.episode.reply())
+
+        self._replica.send(frames.RESET, json.dumps(request).encode(), reset_done)
+
+    async def render(self) -> tuple[int, bytes]:
+        """Draws the environment: a status of `frames` (TEXT or PNG) and the picture.
+
+        Raises:
+            HubError: The environment draws nothing, or failed to.
+        """
+        future: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
+
+        def drawn(code: int, body: bytes) -> None:
+            failure = self._told(code, body) if code >= frames.FIRST_ERROR else None
+            if not future.done():
+                future.set_exception(failure) if failure else future.set_result((code, body))
+            self._next_in_line()
+
+        def start() -> None:
+            if self.ended is not None:
+                future.set_exception(self.ended)
+                return
+            self.busy = True
+            self._replica.send(frames.RENDER, b"", drawn)
+
+        if self.busy:
+            self._line.append(start)
+        else:
+            start()
+        return await future
+
+    def _done(self, sink: Sink, answer: Answer) -> None:
+        """Ends the operation under way: everyone who asked for it is answered, the next one starts."""
+        joined, self._joined, self._joinable = self._joined, [], None
+        sink(answer)
+        for other in joined:
+            other(answer)
+        self._next_in_line()
+
+    def _next_in_line(self) -> None:
+        self.busy = False
+        if self.ended is not None:
+            self._give_back()
+        while self._line and not self.busy:
+            self._line.popleft()()
+
+    def _failed(self, code: int, body: bytes) -> HubError:
+        """What the client is told of a failed step or reset; unless it was refused, the episode is lost."""
+        error = self._told(code, body)
+        if error.code in ("environment_error", "step_timeout"):
+            error.message += f"; the session survives: reset {self.id} to go on"
+            error.details["session_survives"] = True
+            self.status, self._failure = "failed", error
+        return error
+
+    def _told(self, code: int, body: bytes) -> HubError:
+        name, said = frames.ERRORS[code], json.loads(body)
+        if name == "session_lost":
+            return self._lost_error()
+        details = {"session_id": self.id, "env": self.env, **said["details"]}
+        return HubError(name, f"{self.env}: {said['message']}", details)
+
+    # -- ends ---------------------------------------------------------------------------------------
+
+    def end(self, reason: HubError) -> None:
+        """Ends the session; its replica is given back as soon as no operation is under way."""
+        if self.ended is not None:
+            return
+        self.ended = reason
+        self._on_end(self, reason)
+        if not self.busy:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        replica, generation = self._replica, self._generation
+        self._generation = -1
+        if generation == replica.generation:
+            self._pool.release(replica)
+
+    def _lost(self) -> None:
+        self._generation = -1  # the replica is not ours to give back any more
+        self.end(self._lost_error())
+
+    def _lost_error(self) -> HubError:
+        return HubError(
+            "session_lost",
+            f"session {self.id} of {self.env} is over: the worker that held it died; open a new session",
+            {"session_id": self.id, "env": self.env},
+        )
+
+    # -- looking ------------------------------------------------------------------------------------
+
+    def state(self, clock_offset: float) -> SessionState:
+        """Where the session stands; `clock_offset` turns loop time into Unix time."""
+        episode = self.episode
+        return SessionState(
+            id=self.id,
+            env=self.env,
+            status=self.status,
+            task=episode and episode.task,
+            seed=episode and episode.seed,
+            episode_id=episode and episode.id,
+            step_index=episode.next_index if episode else 0,
+            episode_return=episode.total_reward if episode else 0.0,
+            terminated=bool(episode and episode.flags & frames.TERMINATED),
+            truncated=bool(episode and episode.flags & frames.TRUNCATED),
+            worker_generation=self._replica.generation,
+            created_at=self.created_at + clock_offset,
+            expires_at=self.last_used + self.idle_timeout_s + clock_offset,
+            labels=self.labels,
+        )
+
+    def trajectory(self) -> Trajectory:
+        """The record of the current episode.
+
+        Raises:
+            HubError: There is no episode yet.
+        """
+        episode = self.episode
+        if episode is None:
+            raise self._refusal()
+        return Trajectory(
+            session_id=self.id,
+            env=self.env,
+            env_version=self._pool.served.spec.version,
+            data=self._pool.description.get("data"),
+            episode_id=episode.id,
+            task=episode.task,
+            seed=episode.seed,
+            observation=episode.start["observation"],
+            info=episode.start["info"],
+            steps=episode.steps,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} of {self.env}, {self.status}>"
+
+
+def _seed_after(episode: Episode | None) -> int:
+    """A new seed: drawn for a first episode, else a fixed function of the last one's.
+
+    So a session that was seeded once is reproducible over all its episodes, as a local Gymnasium
+    environment's random generator is.
+    """
+    if episode is None:
+        return random.SystemRandom().getrandbits(31)
+    digest = hashlib.blake2b(str(episode.seed).encode(), digest_size=4).digest()
+    return int.from_bytes(digest, "big") >> 1
