@@ -1,3 +1,39 @@
-"""cli."""
-def main() -> None:
-    """Run the command line."""
+"""The `envhub` command. One module a command; this one puts them together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from envhub.spec import SpecError
+
+
+class CommandError(Exception):
+    """A command cannot do what was asked; the message says why and what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line.
+
+    Args:
+        arguments: What follows the program's name; the process's own arguments by default.
+
+    Raises:
+        SystemExit: always; 0 when all went well, 1 when a check failed, 2 for anything that was asked for
+            wrongly, which is printed as one message.
+    """
+    try:
+        from envhub.cli._app import app
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("typer", "rich", "click"):
+            raise
+        _fail(f"the command line needs {missing.name}, which is not installed: pip install 'envhub[serve]'")
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="envhub")
+    except (SpecError, CommandError) as error:
+        _fail(str(error))
+
+
+def _fail(message: str) -> None:
+    print(f"envhub: {message}", file=sys.stderr)
+    raise SystemExit(2)

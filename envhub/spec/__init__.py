@@ -4,16 +4,20 @@
 pool is started with.
 """
 
+from envhub.spec._assign import Assignment, EnvArgument, settings_of
 from envhub.spec._errors import ConfigError, SettingsInvalid, SpecError, SpecInvalid, SpecNotFound
 from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._registry import available, bundled, find
+from envhub.spec._table import Table
 
 __all__ = [
+    "Assignment",
     "Channel",
     "ConfigError",
     "ConfigKey",
     "DataFile",
+    "EnvArgument",
     "Limits",
     "ServedSpec",
     "SettingsInvalid",
@@ -21,8 +25,10 @@ __all__ = [
     "SpecError",
     "SpecInvalid",
     "SpecNotFound",
+    "Table",
     "available",
     "bundled",
     "find",
     "load",
+    "settings_of",
 ]

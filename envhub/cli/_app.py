@@ -1,0 +1,39 @@
+"""All commands, each registered in one line."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import envhub
+from envhub.cli.data import data
+from envhub.cli.list_specs import list_specs
+from envhub.cli.new import new
+from envhub.cli.show import show
+
+app = typer.Typer(
+    help="Serve environments for language agents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("list")(list_specs)
+app.command()(show)
+app.command()(new)
+app.add_typer(data, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"envhub {envhub.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,163 @@
+"""What a hub is to serve: `hub.toml`, and the same from the command line.
+
+```toml
+[serve]
+host = "127.0.0.1"
+port = 8000
+token = "…"            # or the environment variable ENVHUB_TOKEN
+replicas = 1           # of each environment below that does not say
+workers = 2            # likewise
+
+[[env]]
+spec = "webshop"       # as --env takes it; a path is relative to this file
+replicas = 64
+workers = 2
+[env.set]              # as --set webshop.mode=faithful
+mode = "faithful"
+```
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from envhub.spec import (
+    Assignment,
+    EnvArgument,
+    ServedSpec,
+    SettingsInvalid,
+    Spec,
+    Table,
+    find,
+    settings_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvConfig:
+    """One environment to serve, as it was asked for; None where nothing was said."""
+
+    spec: str
+    replicas: int | None = None
+    workers: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HubConfig:
+    """What `hub.toml` says; None where it says nothing."""
+
+    host: str | None = None
+    port: int | None = None
+    token: str | None = None
+    replicas: int | None = None
+    workers: int | None = None
+    envs: tuple[EnvConfig, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServedEnv:
+    """One environment to serve, with everything decided; `workers` None: one a core."""
+
+    served: ServedSpec
+    replicas: int
+    workers: int | None
+
+
+def read_hub_file(file: Path) -> HubConfig:
+    """Read a `hub.toml`.
+
+    Raises:
+        SettingsInvalid: the file cannot be read or has a key or value it may not have.
+    """
+    root = Table.read(file, SettingsInvalid)
+    serve = root.table("serve") or Table({}, file, "serve", SettingsInvalid)
+    config = HubConfig(
+        host=serve.optional("host", str),
+        port=_whole(serve, "port", least=0, most=65535),
+        token=serve.optional("token", str),
+        replicas=_whole(serve, "replicas"),
+        workers=_whole(serve, "workers"),
+        envs=tuple(_env(table) for table in root.tables("env")),
+    )
+    serve.finish()
+    root.finish()
+    return config
+
+
+def envs_to_serve(
+    config: HubConfig,
+    envs: Iterable[EnvArgument] = (),
+    assignments: Iterable[Assignment] = (),
+    replicas: int = 1,
+    workers: int | None = None,
+) -> list[ServedEnv]:
+    """Find every environment that is asked for and decide its settings.
+
+    Args:
+        config: What `hub.toml` says.
+        envs: The `--env` arguments; one that repeats an entry of the file changes its replicas.
+        assignments: The `--set` arguments; they win over the file.
+        replicas: Of an environment for which nothing says how many.
+        workers: Likewise; None means one a core.
+
+    Raises:
+        SpecError: a spec that is not found or not valid, a wrong setting, a spec asked for twice.
+    """
+    wanted: dict[str, tuple[Spec, EnvConfig]] = {}
+    for env in config.envs:
+        spec = find(env.spec)
+        if spec.name in wanted:
+            raise SettingsInvalid(f"the spec {spec.name!r} has two [[env]] entries; give it one")
+        wanted[spec.name] = spec, env
+    from_file = set(wanted)
+    for argument in envs:
+        spec = find(argument.ref)
+        if spec.name in from_file:
+            from_file.remove(spec.name)
+            env = wanted[spec.name][1]
+            changed = env.replicas if argument.replicas is None else argument.replicas
+            wanted[spec.name] = spec, dataclasses.replace(env, replicas=changed)
+        elif spec.name in wanted:
+            raise SettingsInvalid(
+                f"the spec {spec.name!r} is asked for twice; write --env {spec.name}=REPLICAS once"
+            )
+        else:
+            wanted[spec.name] = spec, EnvConfig(argument.ref, argument.replicas)
+    settings = settings_of(assignments, wanted)
+    return [
+        ServedEnv(
+            served=spec.resolve({**env.settings, **settings[spec.name]}),
+            replicas=env.replicas or config.replicas or replicas,
+            workers=env.workers or config.workers or workers,
+        )
+        for spec, env in wanted.values()
+    ]
+
+
+def _env(table: Table) -> EnvConfig:
+    settings = table.table("set")
+    env = EnvConfig(
+        spec=_from_here(table.value("spec", str), table.file.parent),
+        replicas=_whole(table, "replicas"),
+        workers=_whole(table, "workers"),
+        settings={key: settings.any(key) for key in settings.keys()} if settings else {},
+    )
+    table.finish()
+    return env
+
+
+def _from_here(ref: str, folder: Path) -> str:
+    is_path = "/" in ref and not ref.startswith("gymnasium:")
+    return str(folder / ref) if is_path else ref
+
+
+def _whole(table: Table, key: str, least: int = 1, most: int | None = None) -> int | None:
+    number = table.optional(key, int)
+    if number is not None and (number < least or (most is not None and number > most)):
+        raise table.fail(key, f"{number} is not {least} or more" + (f", up to {most}" if most else ""))
+    return number

@@ -1,0 +1,36 @@
+"""How commands print: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """Print a value of plain types and dataclasses as indented JSON."""
+    encoded = msgspec.json.encode(value, enc_hook=str)
+    print(msgspec.json.format(encoded, indent=2).decode())
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
+    """Print a table of texts; markup in them is shown, not obeyed. No columns: a table without a head."""
+    rows = list(rows)
+    table = Table(box=None, pad_edge=False, show_header=bool(columns))
+    for column in columns or [""] * len(rows[0]):
+        table.add_column(column, header_style="bold", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    if title:
+        console.print(title, style="bold", markup=False)
+    Console(highlight=False).print(table)

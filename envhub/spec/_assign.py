@@ -1,0 +1,74 @@
+"""What `--env NAME[=REPLICAS]` and `--set SPEC.KEY=VALUE` say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from envhub.spec._errors import SettingsInvalid, listed, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class EnvArgument:
+    """One `--env`: which spec, and how many replicas of it (None: the command's own default)."""
+
+    ref: str
+    replicas: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> EnvArgument:
+        """Read `webshop`, `webshop=64`, `./my-env=4` or `gymnasium:CartPole-v1=8`.
+
+        Raises:
+            SettingsInvalid: no name, or a number of replicas that is not a positive integer.
+        """
+        ref, equals, count = text.rpartition("=")
+        if not equals or "/" in count:  # the "=" belongs to a folder's name
+            ref, count = text, ""
+        if not ref:
+            raise SettingsInvalid(f"--env {text!r}: no spec is named; write NAME or NAME=REPLICAS")
+        if ref == text:
+            return cls(ref)
+        if not count.isascii() or not count.isdigit() or int(count) < 1:
+            raise SettingsInvalid(f"--env {text!r}: {count!r} is not a number of replicas (1 or more)")
+        return cls(ref, int(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One `--set`: a spec's setting and the text that is to be its value."""
+
+    spec: str
+    key: str
+    value: str
+
+    @classmethod
+    def parse(cls, text: str) -> Assignment:
+        """Read `webshop.mode=faithful`. The spec's name may have dots, the key has none.
+
+        Raises:
+            SettingsInvalid: the text has not that form.
+        """
+        target, equals, value = text.partition("=")
+        spec, dot, key = target.rpartition(".")
+        if not (equals and dot and spec and key):
+            raise SettingsInvalid(f"--set {text!r}: write SPEC.KEY=VALUE, as in webshop.mode=faithful")
+        return cls(spec, key, value)
+
+
+def settings_of(assignments: Iterable[Assignment], names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the assignments as settings by spec name; of two for one key the later one counts.
+
+    Raises:
+        SettingsInvalid: an assignment to a spec that is not among the names.
+    """
+    settings: dict[str, dict[str, str]] = {name: {} for name in names}
+    for assignment in assignments:
+        if assignment.spec not in settings:
+            hint = nearest(assignment.spec, settings)
+            raise SettingsInvalid(
+                f"--set {assignment.spec}.{assignment.key}: no spec {assignment.spec!r} is served{hint}; "
+                f"served: {listed(settings)}"
+            )
+        settings[assignment.spec][assignment.key] = assignment.value
+    return settings

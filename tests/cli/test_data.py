@@ -1,0 +1,50 @@
+"""`envhub data`: FrozenLake's parquet files."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from envhub.cli import main
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)
+
+
+def test_frozenlake_files_hold_the_published_columns(
+    tmp_path: Path, shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra 'parquet' is not installed")
+    out = tmp_path / "new" / "folder"
+    arguments = ["--train", "10000", "--test", "100", "--map-max-size", "6", "--out", str(out), "--json"]
+    assert run("data", "frozenlake", *arguments) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"split": "train", "rows": 10000, "file": str(out / "train.parquet")},
+        {"split": "test", "rows": 100, "file": str(out / "test.parquet")},
+    ]
+    golden = json.loads((shared_data / "frozenlake" / "golden_maps.json").read_text("utf-8"))
+    for split in ("train", "test"):
+        table = parquet.read_table(out / f"{split}.parquet")
+        assert table.schema.names == ["seed", "size", "p", "index", "uid"]
+        assert [str(kind) for kind in table.schema.types] == ["int64", "int64", "double", "int64", "string"]
+        expected = [{key: row[key] for key in table.schema.names} for row in golden[split]]
+        assert table.slice(0, 100).to_pylist() == expected
+
+
+def test_without_pyarrow_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert run("data", "frozenlake", "--out", str(tmp_path)) == 2
+    assert "pip install 'envhub[parquet]'" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow.parquet", reason="the extra 'parquet' is not installed")
+    (tmp_path / "file").write_text("")
+    assert run("data", "frozenlake", "--out", str(tmp_path / "file" / "x")) == 2
+    assert "the folder cannot be made: Not a directory" in capsys.readouterr().err
