@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from envhub_webshop.product import Product
 
@@ -30,7 +30,7 @@ class Catalogue(Protocol):
     goals: Sequence[Goal]
     cumulative_weights: Sequence[float]
     random_state: tuple[Any, ...]
-    splits: Optional[Mapping[str, Sequence[str]]]
+    splits: Mapping[str, Sequence[str]] | None
 
     def __len__(self) -> int:
         """Return the number of products."""
@@ -38,7 +38,7 @@ class Catalogue(Protocol):
     def product(self, index: int) -> Product:
         """Return the product at a position of the load order."""
 
-    def index_of(self, asin: str) -> Optional[int]:
+    def index_of(self, asin: str) -> int | None:
         """Return the position of the product with this asin, or None."""
 
     def with_category(self, category: str) -> Sequence[int]:
@@ -62,7 +62,7 @@ class MemoryCatalogue:
         goals: Sequence[Goal],
         random_state: tuple[Any, ...],
         index: SearchIndex,
-        splits: Optional[Mapping[str, Sequence[str]]] = None,
+        splits: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.name = name
         self.digest = digest
@@ -86,7 +86,7 @@ class MemoryCatalogue:
         """Return the product at a position of the load order."""
         return self._products[index]
 
-    def index_of(self, asin: str) -> Optional[int]:
+    def index_of(self, asin: str) -> int | None:
         """Return the position of the product with this asin, or None."""
         return self._positions.get(asin)
 

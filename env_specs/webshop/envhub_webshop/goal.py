@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Optional, Union
 
 from envhub_webshop.product import Product
 
@@ -29,7 +28,7 @@ class Goal:
     instruction: str
     attributes: tuple[str, ...]
     price_upper: float
-    options: Union[dict[str, str], tuple[str, ...]]
+    options: dict[str, str] | tuple[str, ...]
     weight: float
 
 
@@ -52,7 +51,7 @@ def combination(product: Product, number: int) -> dict[str, str]:
     return dict(reversed(chosen))
 
 
-def synthetic_goal(product: Product, number: int, price_upper: Optional[float], weight: float) -> Goal:
+def synthetic_goal(product: Product, number: int, price_upper: float | None, weight: float) -> Goal:
     """Build the synthetic goal of a product with an instruction for one choice of its options.
 
     Args:
@@ -72,16 +71,16 @@ def human_goal(
     instruction: str,
     attributes: tuple[str, ...],
     options: tuple[str, ...],
-    price_upper: Optional[float],
+    price_upper: float | None,
 ) -> Goal:
     """Build a goal from an instruction that a person wrote for a product; every such goal weighs 1."""
     text = instruction.strip(".") + _cap_text(price_upper)
     return Goal(product, text, attributes, _cap(price_upper), options, 1.0)
 
 
-def _cap(price_upper: Optional[float]) -> float:
+def _cap(price_upper: float | None) -> float:
     return NO_CAP if price_upper is None else price_upper
 
 
-def _cap_text(price_upper: Optional[float]) -> str:
+def _cap_text(price_upper: float | None) -> str:
     return "" if price_upper is None else f", and price lower than {price_upper:.2f} dollars"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,14 @@ class Product:
     price_tag: str
     price: float
     options: dict[str, tuple[str, ...]]
-    option_images: dict[str, Optional[str]]
+    option_images: dict[str, str | None]
     attributes: tuple[str, ...]
     query: str
     category: str
     product_category: str
     main_image: str
     title_nouns: tuple[str, ...]
-    instruction: Optional[str]
+    instruction: str | None
     instruction_attributes: tuple[str, ...]
 
     def search_contents(self) -> str:

@@ -1,0 +1,29 @@
+"""What the shop refuses, and how it says so."""
+
+from __future__ import annotations
+
+
+class DataError(ValueError):
+    """A data file is missing or holds something the shop can't use; the message names file, item and field."""
+
+
+class UnknownTask(ValueError):
+    """A reset asked for a task that this shop does not have."""
+
+    envhub_code = "unknown_task"
+
+
+class InvalidOptions(ValueError):
+    """A reset came with options that can't be followed."""
+
+    envhub_code = "invalid_options"
+
+
+class InvalidAction(ValueError):
+    """An action that is not text."""
+
+    envhub_code = "invalid_action"
+
+
+class EpisodeOver(RuntimeError):
+    """A step came before the first reset or after the purchase."""
