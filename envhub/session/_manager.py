@@ -15,12 +15,19 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from envhub.pool import NoFreeReplica, Pool, QueueFull
 from envhub.session._errors import HubError
 from envhub.session._session import Answer, Session, Sink
-from envhub_sdk._wire import BatchReset, BatchStep, OpenRequest, StepItem
+from envhub_sdk._wire import (
+    BatchReset,
+    BatchStep,
+    OpenRequest,
+    ResetItem,
+    ResetRequest,
+    StepItem,
+    StepRequest,
+)
 
 REMEMBERED_ENDS = 10_000
 SWEEP_S = 0.5
@@ -174,35 +181,25 @@ class Sessions:
         """Every open session, oldest first."""
         return list(self._sessions.values())
 
-    def step(self, item: StepItem, autoreset: bool, sink: Sink) -> None:
+    def step(self, session_id: str, step: StepRequest | StepItem, autoreset: bool, sink: Sink) -> None:
         """Takes one step of one session; never raises, the sink hears of errors."""
-        session = self._sessions.get(item.session_id)
-        if session is None:
-            try:
-                session = self.find(item.session_id)
-            except HubError as error:
-                sink(error)
-                return
-        session.last_used = self._clock()
+        try:
+            session = self.find(session_id)
+        except HubError as error:
+            sink(error)
+            return
         self.counts.steps[session.env] += 1
-        session.step(bytes(item.action), item.step_index, item.episode_id, autoreset, sink)
+        session.step(bytes(step.action), step.step_index, step.episode_id, autoreset, sink)
 
-    async def reset(self, session_id: str, seed: int | None, task: Any, options: dict[str, Any]) -> Answer:
-        """Resets one session."""
-        gathered = _Gathered(1)
-        self._reset(session_id, seed, task, options, gathered.sink(0))
-        return (await gathered.future)[0]
-
-    def _reset(
-        self, session_id: str, seed: int | None, task: Any, options: dict[str, Any], sink: Sink
-    ) -> None:
+    def reset(self, session_id: str, reset: ResetRequest | ResetItem, sink: Sink) -> None:
+        """Resets one session; never raises, the sink hears of errors."""
         try:
             session = self.find(session_id)
         except HubError as error:
             sink(error)
             return
         self.counts.resets[session.env] += 1
-        session.reset(seed, task, options, sink)
+        session.reset(reset.seed, reset.task, reset.options, sink)
 
     def close(self, session_id: str) -> None:
         """Closes a session; one that is gone already is fine."""
@@ -223,14 +220,14 @@ class Sessions:
         """Takes one step of each of many sessions; returns the JSON reply."""
         gathered = _Gathered(len(batch.steps))
         for number, item in enumerate(batch.steps):
-            self.step(item, batch.autoreset, gathered.sink(number))
+            self.step(item.session_id, item, batch.autoreset, gathered.sink(number))
         return gathered.reply(await gathered.future)
 
     async def reset_batch(self, batch: BatchReset) -> bytes:
         """Resets many sessions; returns the JSON reply."""
         gathered = _Gathered(len(batch.resets))
         for number, item in enumerate(batch.resets):
-            self._reset(item.session_id, item.seed, item.task, item.options, gathered.sink(number))
+            self.reset(item.session_id, item, gathered.sink(number))
         return gathered.reply(await gathered.future)
 
     # -- expiry -------------------------------------------------------------------------------------

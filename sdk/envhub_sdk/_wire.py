@@ -272,7 +272,7 @@ class StepItem(Struct, forbid_unknown_fields=True):
 
 
 class BatchStep(Struct, forbid_unknown_fields=True):
-    """Steps of many sessions in one request; no session twice."""
+    """Steps of many sessions in one request."""
 
     steps: Annotated[list[StepItem], Meta(max_length=65_536)]
     autoreset: bool = False
