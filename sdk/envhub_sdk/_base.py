@@ -1,0 +1,74 @@
+"""What both clients share: where the hub is, how it is asked, how answers become results or errors."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from envhub_sdk import _exceptions
+from envhub_sdk._calls import Call
+
+T = TypeVar("T")
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+CONNECT_TIMEOUT_S = 5.0
+BEAT_TIMEOUT_S = 10.0
+"""Longest wait for the answer to a keepalive, or to a close at the end of the program."""
+READY_PAUSE_S = 0.1
+TASK_PAGE = 1000
+
+_CLIENT_HEADERS = {"accept": "application/json, text/plain, image/png", "user-agent": "envhub-sdk"}
+
+
+class BaseHub:
+    """Builds requests and reads answers; the subclasses do the I/O."""
+
+    def __init__(self, url: str | None, token: str | None, timeout: float, retries: int) -> None:
+        self.url = (url or os.environ.get("ENVHUB_URL") or DEFAULT_URL).rstrip("/")
+        """Where the hub is."""
+        self._token = (token or os.environ.get("ENVHUB_TOKEN") or "").strip()
+        self._timeout = timeout
+        self._retries = retries
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{self.url!r} is no URL of a hub: write it like {DEFAULT_URL}")
+        self._loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def _client_options(self) -> dict[str, Any]:
+        headers = dict(_CLIENT_HEADERS)
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        return {
+            "headers": headers,
+            "limits": httpx.Limits(max_connections=None, max_keepalive_connections=256),
+            "trust_env": not self._loopback,  # a proxy from the environment can't reach this machine
+        }
+
+    def _request(self, client: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+        seconds = self._timeout + call.grace_s
+        if call.once:
+            seconds = min(seconds, BEAT_TIMEOUT_S)
+        headers = {"content-type": "application/json"} if call.content is not None else None
+        return client.build_request(
+            call.method,
+            self.url + call.path,
+            content=call.content,
+            params=dict(call.params) or None,
+            headers=headers,
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT_S), pool=None),
+        )
+
+    def _result(self, call: Call[T], response: httpx.Response) -> T:
+        if not response.is_success:
+            raise _exceptions.from_response(response, call.session)
+        try:
+            return call.read(response)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise _exceptions.unexpected(response, call.session) from error

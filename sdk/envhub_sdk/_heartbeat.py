@@ -1,0 +1,243 @@
+"""Keeping sessions alive while nobody steps them.
+
+`Beats` decides who is due when and does no I/O; `HeartbeatThread` and `HeartbeatTask` send. A hub has one
+of them for all its sessions. It starts with the first session and ends when none is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+import weakref
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from envhub_sdk._exceptions import EnvHubError, SessionGone
+
+BEATS_PER_TIMEOUT = 3
+"""How often a session is renewed within its idle timeout, so that a lost keepalive does no harm."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    owner: weakref.ref[Any]
+    interval_s: float
+    due: float
+    beat: bool
+
+
+class Beats:
+    """Which sessions are open, and when each needs a sign of life.
+
+    A session belongs to an object (its environment); when that is garbage-collected without a close, the
+    session is due at once to be closed.
+
+    Args:
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._entries: dict[str, _Entry] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, session: str) -> bool:
+        return session in self._entries
+
+    def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
+        """Note a session that was opened just now; without `beat` it is only closed with its owner."""
+        interval = idle_timeout_s / BEATS_PER_TIMEOUT
+        self._entries[session] = _Entry(weakref.ref(owner), interval, self._clock() + interval, beat)
+
+    def used(self, session: str) -> None:
+        """Note that the hub has just answered a call of this session."""
+        entry = self._entries.get(session)
+        if entry is not None:
+            entry.due = self._clock() + entry.interval_s
+
+    def drop(self, *sessions: str) -> None:
+        """Forget sessions that are closed or gone."""
+        for session in sessions:
+            self._entries.pop(session, None)
+
+    def sessions(self) -> list[str]:
+        """Every open session."""
+        return list(self._entries)
+
+    def wait_s(self) -> float | None:
+        """Seconds until some session is due, at least 0; None when none is open."""
+        if not self._entries:
+            return None
+        return max(0.0, min(entry.due for entry in self._entries.values()) - self._clock())
+
+    def take_due(self) -> tuple[list[str], list[str]]:
+        """Return the sessions to renew and those to close, now; each is due again an interval later."""
+        now = self._clock()
+        renew, close = [], []
+        for session, entry in list(self._entries.items()):
+            if entry.due > now:
+                continue
+            entry.due = now + entry.interval_s
+            if entry.owner() is None:
+                close.append(session)
+                del self._entries[session]
+            elif entry.beat:
+                renew.append(session)
+        return renew, close
+
+
+class HeartbeatThread:
+    """Sends keepalives from one background thread.
+
+    Args:
+        renew: Sends one keepalive.
+        close: Closes sessions whose owners are gone.
+    """
+
+    def __init__(self, renew: Callable[[str], None], close: Callable[[list[str]], None]) -> None:
+        self._renew, self._close = renew, close
+        self._beats = Beats()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread lives."""
+        return self._thread is not None
+
+    def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
+        """Keep a session alive from now on."""
+        with self._changed:
+            self._beats.add(session, idle_timeout_s, owner, beat)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="envhub-heartbeat", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def used(self, session: str) -> None:
+        """Put off a session's keepalive: it was used."""
+        self._beats.used(session)
+
+    def drop(self, *sessions: str) -> None:
+        """Stop keeping sessions alive."""
+        with self._changed:
+            self._beats.drop(*sessions)
+            self._changed.notify()
+
+    def stop(self) -> list[str]:
+        """Stop, and return the sessions that were still open."""
+        sessions = self._beats.sessions()
+        self.drop(*sessions)
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        return sessions
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                wait_s = self._beats.wait_s()
+                if wait_s is None:
+                    self._thread = None
+                    return
+                if wait_s > 0:
+                    self._changed.wait(wait_s)
+                    continue
+                renew, close = self._beats.take_due()
+            for session in renew:
+                if session in self._beats:
+                    self._send(session)
+            if close:
+                with contextlib.suppress(EnvHubError):
+                    self._close(close)
+
+    def _send(self, session: str) -> None:
+        try:
+            self._renew(session)
+        except SessionGone:
+            self.drop(session)  # its environment hears of it at its next step
+        except EnvHubError:
+            pass  # the next beat comes well before the timeout
+
+
+class HeartbeatTask:
+    """Sends keepalives from one asyncio task.
+
+    Args:
+        renew: Sends one keepalive.
+        close: Closes sessions whose owners are gone.
+    """
+
+    def __init__(
+        self, renew: Callable[[str], Awaitable[None]], close: Callable[[list[str]], Awaitable[None]]
+    ) -> None:
+        self._renew, self._close = renew, close
+        self._beats = Beats()
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether the task lives."""
+        return self._task is not None
+
+    def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
+        """Keep a session alive from now on."""
+        self._beats.add(session, idle_timeout_s, owner, beat)
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="envhub-heartbeat")
+        self._changed.set()
+
+    def used(self, session: str) -> None:
+        """Put off a session's keepalive: it was used."""
+        self._beats.used(session)
+
+    def drop(self, *sessions: str) -> None:
+        """Stop keeping sessions alive."""
+        self._beats.drop(*sessions)
+        self._changed.set()
+
+    async def stop(self) -> list[str]:
+        """Stop, and return the sessions that were still open."""
+        sessions = self._beats.sessions()
+        self.drop(*sessions)
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        return sessions
+
+    async def _run(self) -> None:
+        try:
+            while (wait_s := self._beats.wait_s()) is not None:
+                self._changed.clear()
+                if wait_s > 0:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._changed.wait(), wait_s)
+                    continue
+                await self._beat()
+        finally:
+            self._task = None
+
+    async def _beat(self) -> None:
+        renew, close = self._beats.take_due()
+        for session in renew:
+            if session in self._beats:
+                await self._send(session)
+        if close:
+            with contextlib.suppress(EnvHubError):
+                await self._close(close)
+
+    async def _send(self, session: str) -> None:
+        try:
+            await self._renew(session)
+        except SessionGone:
+            self.drop(session)
+        except EnvHubError:
+            pass

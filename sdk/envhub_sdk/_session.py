@@ -1,0 +1,216 @@
+"""One session's side of the protocol, without I/O: what to ask next and what an answer means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+from gymnasium.utils import seeding
+
+from envhub_sdk import _calls, _wire, spaces
+from envhub_sdk._calls import Call
+from envhub_sdk._exceptions import NoEpisode, UnexpectedAnswer
+
+Task = Mapping[str, Any] | str
+"""A task as `Hub.tasks` lists it, or its id."""
+Transition = tuple[Any, float, bool, bool, dict[str, Any]]
+
+SEED_BOUND = 2**31
+DEFAULT_WAIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How sessions are opened and what their episodes start from unless `reset` says otherwise."""
+
+    task: Task | None = None
+    split: str | None = None
+    wait_s: float = DEFAULT_WAIT_S
+    idle_timeout_s: float | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    heartbeat: bool = True
+
+
+class Seeds:
+    """Draws the seed of each episode as a Gymnasium environment would.
+
+    A given seed starts the stream anew; without one the stream goes on, so that a run that began with a
+    seed is reproducible as a whole. The stream of a seed is the same here and in `Env`.
+
+    Args:
+        first: Seed of the first episode, if its reset gives none.
+    """
+
+    def __init__(self, first: int | None = None) -> None:
+        self._first = first
+        self._stream: np.random.Generator | None = None
+
+    def next(self, seed: int | None = None) -> int:
+        """Return the seed of the next episode."""
+        if seed is None and self._stream is None:
+            seed = self._first
+        if seed is not None or self._stream is None:
+            self._stream, used = seeding.np_random(seed)
+            return draw(self._stream) if seed is None else int(used)
+        return draw(self._stream)
+
+
+def draw(stream: np.random.Generator) -> int:
+    """Draw the seed of an episode."""
+    return int(stream.integers(SEED_BOUND))
+
+
+def start_of(
+    settings: Settings, options: Mapping[str, Any] | None
+) -> tuple[dict[str, Any] | str | None, dict[str, Any]]:
+    """Split reset options into the wire's task and options; the settings fill in what they leave out."""
+    rest = dict(options or {})
+    task: Task | None = rest.pop("task", settings.task)
+    if task is None and settings.split is not None:
+        rest.setdefault("split", settings.split)
+    return (task if task is None or isinstance(task, str) else dict(task)), rest
+
+
+class Session:
+    """A session as the client sees it.
+
+    Args:
+        env: The served environment.
+        settings: How the session is opened.
+    """
+
+    def __init__(self, env: _wire.EnvInfo, settings: Settings) -> None:
+        self.env = env
+        self.settings = settings
+        self.id: str | None = None
+        """None until it is opened, and after it is gone."""
+        self.idle_timeout_s = 0.0
+        self.seed: int | None = None
+        self.task: dict[str, Any] | str | None = None
+        """The task the last reset asked for."""
+        self.episode_id: str | None = None
+        self.step_index = 0
+        """Index of the next step."""
+        self._observation_space = observation_space(env)
+
+    def forget(self) -> None:
+        """Note that the session is over."""
+        self.id = self.episode_id = None
+
+    # -- calls --------------------------------------------------------------------------------------
+
+    def open_call(self, seed: int, options: Mapping[str, Any] | None) -> Call[_wire.OpenedSessions]:
+        """Open the session and reset it, in one request."""
+        self.task, rest = start_of(self.settings, options)
+        tasks = None if self.task is None else [self.task]
+        return open_call(self.env, self.settings, [seed], tasks, rest)
+
+    def reset_call(self, seed: int, options: Mapping[str, Any] | None) -> Call[_wire.ResetReply]:
+        """Start another episode."""
+        self.task, rest = start_of(self.settings, options)
+        request = _wire.ResetRequest(seed, self.task, rest)
+        return _calls.reset(self.known_id(), request, grace_s(self.env, "reset"))
+
+    def step_call(self, action: Any) -> Call[_wire.StepReply]:
+        """Take the next step of the episode."""
+        item = self.step_item(spaces.encode(action))
+        request = _wire.StepRequest(item.action, item.step_index, item.episode_id)
+        return _calls.step(item.session_id, request, grace_s(self.env, "step"))
+
+    def step_item(self, action: bytes, then: _wire.ResetRequest | None = None) -> _wire.StepItem:
+        """The next step as an item of a batch.
+
+        Raises:
+            NoEpisode: There was no reset yet, or the session is gone.
+        """
+        if self.id is None or self.episode_id is None:
+            raise NoEpisode(f"{self.env.name} has no running episode: call reset() first")
+        return _wire.StepItem(self.id, msgspec.Raw(action), self.step_index, self.episode_id, then)
+
+    def known_id(self) -> str:
+        """The session's id.
+
+        Raises:
+            NoEpisode: It is not open.
+        """
+        if self.id is None:
+            raise NoEpisode(f"{self.env.name} has no open session: call reset() first")
+        return self.id
+
+    # -- answers ------------------------------------------------------------------------------------
+
+    def opened(self, reply: _wire.OpenedSession) -> tuple[Any, dict[str, Any]]:
+        """Take in the answer to `open_call`; return the first observation and info."""
+        self.id, self.idle_timeout_s = reply.id, reply.idle_timeout_s
+        start = msgspec.convert(reply, _wire.ResetReply, from_attributes=True)
+        return self.started(start)
+
+    def started(self, reply: _wire.ResetReply) -> tuple[Any, dict[str, Any]]:
+        """Take in the start of an episode; return its first observation and info."""
+        self.episode_id, self.step_index, self.seed = reply.episode_id, reply.step_index, reply.seed
+        return self._value(reply.observation), msgspec.json.decode(reply.info)
+
+    def stepped(self, reply: _wire.StepReply) -> Transition:
+        """Take in the answer to a step."""
+        if reply.step_index != self.step_index:
+            raise UnexpectedAnswer(
+                f"session {self.id} answered for step {reply.step_index} when asked for step "
+                f"{self.step_index}; is something replaying answers between here and the hub?",
+                session=self.id,
+            )
+        self.step_index += 1
+        observation, info = self._value(reply.observation), msgspec.json.decode(reply.info)
+        return observation, reply.reward, reply.terminated, reply.truncated, info
+
+    def _value(self, raw: msgspec.Raw) -> Any:
+        try:
+            return spaces.decode(self._observation_space, msgspec.json.decode(raw))
+        except ValueError as error:
+            raise UnexpectedAnswer(
+                f"{self.env.name} sent an observation outside its own space: {error}", session=self.id
+            ) from error
+
+
+def open_call(
+    env: _wire.EnvInfo,
+    settings: Settings,
+    seeds: Sequence[int],
+    tasks: Sequence[Any] | None,
+    options: Mapping[str, Any],
+) -> Call[_wire.OpenedSessions]:
+    """Open one session a seed and reset them all, in one request."""
+    request = _wire.OpenRequest(
+        count=len(seeds),
+        seeds=list(seeds),
+        tasks=None if tasks is None else list(tasks),
+        options=dict(options),
+        wait_s=settings.wait_s,
+        idle_timeout_s=settings.idle_timeout_s,
+        labels=dict(settings.labels),
+    )
+    return _calls.open_sessions(env.name, request, grace_s(env, "reset"))
+
+
+def grace_s(env: _wire.EnvInfo, kind: str) -> float:
+    """Seconds the environment itself may take for a step or a reset."""
+    return float(env.limits.get(f"{kind}_timeout_s", 0.0))
+
+
+def observation_space(env: _wire.EnvInfo) -> spaces.Space:
+    """The environment's observation space."""
+    return _space(env, "observation", env.observation)
+
+
+def action_space(env: _wire.EnvInfo) -> spaces.Space:
+    """The environment's action space."""
+    return _space(env, "action", env.action)
+
+
+def _space(env: _wire.EnvInfo, role: str, channel: dict[str, Any]) -> spaces.Space:
+    try:
+        return spaces.from_json(channel.get("space"))
+    except ValueError as error:
+        raise ValueError(f"the {role} space of {env.name!r}: {error}") from error
