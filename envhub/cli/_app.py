@@ -10,6 +10,7 @@ import envhub
 from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
 from envhub.cli.new import new
+from envhub.cli.serve import serve
 from envhub.cli.show import show
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
+app.command()(serve)
 app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)

@@ -1,1 +1,10 @@
-"""server."""
+"""The HTTP face of the hub: API v1, its stream, its schema, its limits.
+
+`create_app` composes one ASGI application from small ones: a gate (token, body limit, request id), the
+lane for steps, and a FastAPI application for everything else.
+"""
+
+from envhub.server._app import create_app
+from envhub.server._hub import EnvPlan, Hub, HubSettings
+
+__all__ = ["EnvPlan", "Hub", "HubSettings", "create_app"]

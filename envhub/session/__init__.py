@@ -6,6 +6,6 @@ and what happened in its current episode.
 
 from envhub.session._errors import HubError
 from envhub.session._manager import Counts, Sessions, SessionSettings
-from envhub.session._session import Session
+from envhub.session._session import Answer, Session, Sink
 
-__all__ = ["Counts", "HubError", "Session", "SessionSettings", "Sessions"]
+__all__ = ["Answer", "Counts", "HubError", "Session", "SessionSettings", "Sessions", "Sink"]

@@ -7,8 +7,6 @@ OpenAPI schema from them. Nothing here does I/O, and nothing here imports the re
 through the hub as bytes, unparsed.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -35,10 +33,21 @@ __all__ = [
     "SessionList",
     "SessionState",
     "SpaceJson",
+    "Status",
     "StepItem",
     "StepReply",
     "StepRequest",
-    "StreamRequest",
+    "StreamClose",
+    "StreamFork",
+    "StreamKeepalive",
+    "StreamMessage",
+    "StreamOpen",
+    "StreamReset",
+    "StreamRestore",
+    "StreamSnapshot",
+    "StreamState",
+    "StreamStep",
+    "StreamTrajectory",
     "TaskList",
     "Trajectory",
     "TrajectoryStep",
@@ -221,6 +230,12 @@ class StepReply(Struct, omit_defaults=True):
     """With `autoreset`, after the last step of an episode: the start of the next one."""
 
 
+class Status(Struct):
+    """`alive` of the process, `ready` of the pools."""
+
+    status: str
+
+
 class Keepalive(Struct):
     """The session's new time of expiry."""
 
@@ -358,12 +373,68 @@ class TaskList(Struct):
 # -- stream -----------------------------------------------------------------------------------------
 
 
-class StreamRequest(Struct):
-    """One message of the stream: an operation and the fields its HTTP call takes."""
+class StreamStep(StepItem, tag_field="op", tag="step", kw_only=True):
+    """Takes one step."""
 
     id: int
-    op: str
-    session_id: str | None = None
-    action: Raw | UnsetType = UNSET
-    step_index: Index | None = None
-    episode_id: str | None = None
+
+
+class StreamOpen(OpenRequest, tag_field="op", tag="open", kw_only=True):
+    """Opens sessions."""
+
+    id: int
+    env: str
+
+
+class StreamReset(ResetItem, tag_field="op", tag="reset", kw_only=True):
+    """Starts an episode."""
+
+    id: int
+
+
+class _OfSession(Struct, forbid_unknown_fields=True):
+    id: int
+    session_id: str
+
+
+class StreamClose(_OfSession, tag_field="op", tag="close"):
+    """Closes a session."""
+
+
+class StreamKeepalive(_OfSession, tag_field="op", tag="keepalive"):
+    """Renews a session."""
+
+
+class StreamState(_OfSession, tag_field="op", tag="state"):
+    """Asks where a session stands."""
+
+
+class StreamTrajectory(_OfSession, tag_field="op", tag="trajectory"):
+    """Asks for the current episode so far."""
+
+
+class StreamSnapshot(_OfSession, tag_field="op", tag="snapshot"):
+    """Not offered yet."""
+
+
+class StreamRestore(_OfSession, tag_field="op", tag="restore"):
+    """Not offered yet."""
+
+
+class StreamFork(_OfSession, tag_field="op", tag="fork"):
+    """Not offered yet."""
+
+
+StreamMessage = (
+    StreamStep
+    | StreamOpen
+    | StreamReset
+    | StreamClose
+    | StreamKeepalive
+    | StreamState
+    | StreamTrajectory
+    | StreamSnapshot
+    | StreamRestore
+    | StreamFork
+)
+"""Any message of the stream: an `id`, the `op`, and the fields of the operation's HTTP call."""

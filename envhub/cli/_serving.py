@@ -1,0 +1,151 @@
+"""Running a hub in the foreground: the socket, the server, the banner, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Coroutine, Iterator
+from typing import Any
+
+import uvicorn
+import uvloop
+from rich.markup import escape
+
+from envhub.cli import CommandError
+from envhub.cli._output import console, errors
+from envhub.pool import LoadFailed
+from envhub.server import EnvPlan, Hub, HubSettings, create_app
+
+SHUTDOWN_S = 1
+"""How long requests under way may take once the hub is told to stop."""
+
+
+def run_hub(plans: list[EnvPlan], settings: HubSettings, host: str, port: int, as_json: bool) -> None:
+    """Serves until SIGINT or SIGTERM.
+
+    Raises:
+        CommandError: The address can't be had, or an environment can't be loaded.
+    """
+    listener = _listen(host, port, settings.token)
+    with listener, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_run(plans, settings, listener, as_json))
+
+
+def _listen(host: str, port: int, token: str | None) -> socket.socket:
+    """Binds the port before anything is loaded; only loopback is open to everybody."""
+    if token == "":
+        raise CommandError("the token is empty: give --token (or ENVHUB_TOKEN) some text, or leave it out")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except socket.gaierror as error:
+        raise CommandError(f"--host {host}: {error.strerror}; give an address of this machine") from None
+    if token is None and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+        raise CommandError(
+            f"refusing to listen on {host} without a token, since others could reach it: add --token TOKEN "
+            "(or set ENVHUB_TOKEN), or listen on 127.0.0.1"
+        )
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise CommandError(
+            f"can't listen on {host} port {port}: {error.strerror}; choose another with --port, or --port 0"
+        ) from None
+    return listener
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # `_run` handles them: stopping the hub is part of the shutdown
+
+
+async def _run(plans: list[EnvPlan], settings: HubSettings, listener: socket.socket, as_json: bool) -> None:
+    started = time.monotonic()
+    hub = Hub(plans, settings)
+    server = _Server(
+        uvicorn.Config(
+            create_app(hub),
+            loop="none",
+            http="httptools",
+            ws="websockets-sansio",
+            ws_max_size=settings.max_body_bytes,
+            ws_per_message_deflate=False,
+            lifespan="off",
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=SHUTDOWN_S,
+        )
+    )
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        with errors.status(f"Loading {', '.join(hub.pools)} …"):
+            if not await _unless(stop, hub.start()):
+                return
+        _announce(hub, listener, as_json, time.monotonic() - started)
+        await stop.wait()
+        errors.print("Stopping …")
+    except LoadFailed as failure:
+        raise CommandError(str(failure)) from None
+    finally:
+        server.should_exit = True
+        await asyncio.gather(hub.stop(), serving)
+
+
+async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Does the work; False when it was told to stop before it was done."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not working.done():
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        return False
+    working.result()
+    return True
+
+
+def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) -> None:
+    """Says what is served, on which data, where and how, and how to play it."""
+    host, port = listener.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    infos = [hub.env_info(name) for name in hub.pools]
+    if as_json:
+        ready = {
+            "url": url,
+            "pid": os.getpid(),
+            "envs": {info.name: info.replicas["total"] for info in infos},
+        }
+        print(json.dumps(ready), flush=True)
+        return
+    console.print(f"[bold green]EnvHub[/] is ready at [bold]{url}[/] after {seconds:.1f} s")
+    for info in infos:
+        console.print(f"  [bold]{info.name}[/] {info.version}: {escape(info.summary)}")
+        places = f"{info.replicas['total']} replicas in {info.workers} workers"
+        console.print(
+            f"    {places}, isolation: {info.isolation} (the hub's own interpreter, not conda-locked)"
+        )
+        if info.data:
+            console.print(f"    data: {escape(str(info.data['name']))}, {info.data['digest']}")
+    console.print(f"  docs {url}/docs · metrics {url}/metrics · Ctrl-C stops\n\nPlay it from Python:\n")
+    hub_arguments = f'"{url}"' if hub.settings.token is None else f'"{url}", token="…"'
+    console.print(
+        f"    from envhub_sdk import Hub\n"
+        f'    env = Hub({hub_arguments}).make("{infos[0].name}")\n'
+        f"    print(env.reset(seed=0))\n",
+        markup=False,
+    )

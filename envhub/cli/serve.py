@@ -1,0 +1,74 @@
+"""`envhub serve`: environments over HTTP."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from envhub.cli import CommandError
+from envhub.cli._hubfile import HubConfig, envs_to_serve, read_hub_file
+from envhub.spec import Assignment, EnvArgument
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
+
+
+def serve(
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", "-e", metavar="SPEC[=N]", help="An environment and how many replicas of it."),
+    ] = None,
+    replicas: Annotated[int, typer.Option(min=1, help="Replicas where --env does not say.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes an environment; default one a core.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="SPEC.KEY=VALUE", help="A setting of a spec.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="A hub.toml that says all this.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help=f"Address to listen on; default {DEFAULT_HOST}.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help=f"Port, 0 for any; default {DEFAULT_PORT}.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="ENVHUB_TOKEN", help="Bearer token that clients must show.")
+    ] = None,
+    idle_timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds after which an unused session ends.")
+    ] = 600.0,
+    max_body_bytes: Annotated[int, typer.Option(min=1024, help="Largest request body.")] = 16 * 2**20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what environments print.")] = False,
+) -> None:
+    """Serve environments over HTTP, many replicas of each, until Ctrl-C."""
+    from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
+    from envhub.server import EnvPlan, HubSettings
+    from envhub.session import SessionSettings
+
+    file = read_hub_file(config) if config is not None else HubConfig()
+    arguments = [EnvArgument.parse(text) for text in env or []]
+    assignments = [Assignment.parse(text) for text in settings or []]
+    served = envs_to_serve(file, arguments, assignments, replicas, workers)
+    if not served:
+        raise CommandError("nothing to serve: add --env NAME (see `envhub list`) or --config hub.toml")
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    hub_settings = HubSettings(
+        token=file.token if token is None else token,
+        max_body_bytes=max_body_bytes,
+        sessions=SessionSettings(idle_timeout_s=idle_timeout),
+    )
+    plans = [EnvPlan(one.served, one.replicas, one.workers) for one in served]
+    run_hub(
+        plans,
+        hub_settings,
+        host=host or file.host or DEFAULT_HOST,
+        port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
+        as_json=as_json,
+    )

@@ -1,0 +1,162 @@
+"""The hub itself: the pools it runs, the sessions on them, and what it says of each environment."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from envhub.pool import LoadFailed, NoFreeReplica, Pool
+from envhub.session import HubError, Sessions, SessionSettings
+from envhub.spec import ServedSpec
+from envhub.worker import frames
+from envhub_sdk._wire import EnvInfo, TaskList
+
+
+@dataclass(frozen=True)
+class EnvPlan:
+    """One environment to serve; `workers` None means one a core."""
+
+    served: ServedSpec
+    replicas: int
+    workers: int | None = None
+
+
+@dataclass(frozen=True)
+class HubSettings:
+    """What holds for the whole hub.
+
+    Attributes:
+        token: The bearer token that callers must show; None lets everybody in.
+        max_body_bytes: The largest request body.
+        max_queue: How many callers may wait for replicas of one environment.
+        sessions: What holds for a session whose opener says nothing.
+    """
+
+    token: str | None = None
+    max_body_bytes: int = 16 * 2**20
+    max_queue: int = 1024
+    sessions: SessionSettings = field(default_factory=SessionSettings)
+
+
+class Hub:
+    """Runs the pools and knows the sessions.
+
+    Args:
+        plans: The environments to serve.
+        settings: What holds for all of them.
+    """
+
+    def __init__(self, plans: list[EnvPlan], settings: HubSettings | None = None) -> None:
+        self.settings = settings or HubSettings()
+        self.pools = {
+            plan.served.spec.name: Pool(plan.served, plan.replicas, plan.workers, self.settings.max_queue)
+            for plan in plans
+        }
+        self.sessions = Sessions(self.pools, self.settings.sessions)
+        self._expiry: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    async def start(self) -> None:
+        """Starts every pool.
+
+        Raises:
+            LoadFailed: An environment can't be loaded; nothing is left running.
+        """
+        self._expiry = asyncio.create_task(self.sessions.expire_idle())
+        outcomes = await asyncio.gather(
+            *(pool.start() for pool in self.pools.values()), return_exceptions=True
+        )
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        if failures:
+            await self.stop()
+            raise next((one for one in failures if isinstance(one, LoadFailed)), failures[0])
+
+    async def stop(self) -> None:
+        """Ends every session and every process."""
+        self._stopping = True
+        if self._expiry is not None:
+            self._expiry.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._expiry
+        self.sessions.close_all()
+        await asyncio.gather(*(pool.stop() for pool in self.pools.values()))
+
+    # -- looking ------------------------------------------------------------------------------------
+
+    def missing(self) -> dict[str, str]:
+        """What keeps the hub from being ready, by environment; empty when it is."""
+        if self._stopping:
+            return {name: "the hub is stopping" for name in self.pools}
+        found = {}
+        for name, pool in self.pools.items():
+            status = pool.status()
+            if status.ready and pool.description:
+                continue
+            found[name] = f"{status.ready_workers} of {status.workers} workers are up"
+            if status.failure:
+                found[name] += f"; the last one failed: {status.failure}"
+        return found
+
+    def env_info(self, name: str) -> EnvInfo:
+        """What the hub says of one environment.
+
+        Raises:
+            HubError: It is not served here.
+        """
+        pool = self.sessions.pool(name)
+        served, said, status = pool.served, pool.description, pool.status()
+        spec = served.spec
+        counts = said.get("splits", {})
+        splits = {
+            name: {"description": text, "tasks": counts.get(name)} for name, text in spec.splits.items()
+        }
+        return EnvInfo(
+            name=spec.name,
+            version=spec.version,
+            summary=spec.summary,
+            action={"description": spec.action.description, "space": said.get("action_space")},
+            observation={"description": spec.observation.description, "space": said.get("observation_space")},
+            splits=splits,
+            limits={limit: getattr(served.limits, limit) for limit in served.limits.__slots__},
+            config=dict(served.config),
+            data=said.get("data"),
+            replicas={"total": status.total, "free": status.free, "queued": status.queued},
+            workers=status.workers,
+            isolation="host",
+            lock_digest=None,
+            native_snapshot=bool(said.get("native_snapshot")),
+            render=bool(said.get("render")),
+        )
+
+    async def tasks(self, env: str, split: str | None, offset: int, limit: int) -> TaskList:
+        """A page of an environment's tasks; without a split, of its first one.
+
+        Raises:
+            HubError: The environment or the split is not known, or no worker is up.
+        """
+        pool = self.sessions.pool(env)
+        splits = list(pool.served.spec.splits)
+        if not splits or (split is not None and split not in splits):
+            known = ", ".join(splits) or "none: it has no tasks"
+            raise HubError("unknown_task", f"{env} has no split {split!r}; it has {known}", {"env": env})
+        split = split or splits[0]
+        request = json.dumps({"split": split, "offset": offset, "limit": limit}).encode()
+        try:
+            code, payload = await pool.any_replica_call(frames.TASKS, request)
+        except NoFreeReplica as error:
+            raise HubError("not_ready", f"{error}; retry in a moment", {"env": env}) from None
+        if code >= frames.FIRST_ERROR:
+            said: dict[str, Any] = json.loads(payload)
+            raise HubError(frames.ERRORS[code], f"{env}: {said['message']}", said.get("details"))
+        page = msgspec.json.decode(payload, type=_Page)
+        return TaskList(split=split, total=page.total, offset=offset, tasks=page.tasks)
+
+
+class _Page(msgspec.Struct):
+    total: int
+    tasks: list[msgspec.Raw]
