@@ -12,6 +12,7 @@ import numpy as np
 
 from envhub_webshop.search.analyzer import analyze
 from envhub_webshop.search.index import IndexArrays
+from envhub_webshop.search.texts import encode, pack
 
 Array = np.ndarray[Any, Any]
 
@@ -65,14 +66,14 @@ class IndexBuilder:
         if len(ids) != len(self._lengths):
             raise ValueError(f"the index has {len(self._lengths)} documents, but {len(ids)} ids are given")
         self._flush()
-        numbered = sorted((_encoded(term), number) for term, number in self._numbers.items())
-        terms = [term for term, _ in numbered]
-        place = np.empty(len(terms), np.int32)
-        place[[number for _, number in numbered]] = np.arange(len(terms), dtype=np.int32)
+        numbered = sorted((encode(term), number) for term, number in self._numbers.items())
+        term_bytes, term_ends = pack(term for term, _ in numbered)
+        place = np.empty(len(numbered), np.int32)
+        place[[number for _, number in numbered]] = np.arange(len(numbered), dtype=np.int32)
         starts, docs, saturations, peaks = self._postings(place)
         arrays = IndexArrays(
-            term_bytes=self._keep("term_bytes", np.frombuffer(bytearray().join(terms), np.uint8)),
-            term_ends=self._keep("term_ends", np.cumsum([len(term) for term in terms], dtype=np.int64)),
+            term_bytes=self._keep("term_bytes", term_bytes),
+            term_ends=self._keep("term_ends", term_ends),
             starts=self._keep("starts", starts),
             docs=docs,
             saturations=saturations,
@@ -147,10 +148,6 @@ class IndexBuilder:
         if self._folder is not None:
             np.save(self._folder / f"{name}.npy", values)
         return values
-
-
-def _encoded(term: str) -> bytes:
-    return term.encode("utf-8", "surrogatepass")
 
 
 def round_lengths(lengths: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from envhub_webshop.search.analyzer import analyze
+from envhub_webshop.search.texts import SortedTexts
 from envhub_webshop.search.topk import Posting, best_of, scan, search_pruned
 
 Array = np.ndarray[Any, Any]
@@ -58,6 +59,7 @@ class SearchIndex:
         self.arrays = arrays
         self._size = len(arrays.ranks)
         self._counted = int(arrays.counted[0])
+        self._vocabulary = SortedTexts(arrays.term_bytes, arrays.term_ends)
         self._terms: dict[str, int] = {}
         self._scratch: Array | None = None
 
@@ -127,20 +129,5 @@ class SearchIndex:
         if number is None:
             if len(self._terms) >= _CACHED_TERMS:
                 self._terms.clear()
-            number = self._terms[term] = self._find_term(term.encode("utf-8", "surrogatepass"))
+            number = self._terms[term] = self._vocabulary.find(term)
         return number
-
-    def _find_term(self, wanted: bytes) -> int:
-        ends, text = self.arrays.term_ends, self.arrays.term_bytes
-        low, high = 0, len(ends)
-        while low < high:
-            middle = (low + high) // 2
-            begin = ends[middle - 1] if middle else 0
-            term = text[begin : ends[middle]].tobytes()
-            if term == wanted:
-                return middle
-            if term < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return -1

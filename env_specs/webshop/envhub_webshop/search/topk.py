@@ -19,8 +19,11 @@ Array = np.ndarray[Any, Any]
 
 _SLACK = 1e-5
 """Share of the sum of all bounds by which sums in float32 may differ from exact ones, generously."""
-_SEED_POSTINGS = 20_000
+_LOOKUP_COST = 6
+"""How many postings can be summed in the time of looking up one document."""
+_TRIALS = 2
 _SEEDS = 4
+_TINY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -95,36 +98,28 @@ def _gather(ordered: list[Posting], k: int, sums: Array, slack: float) -> tuple[
     Returns:
         The documents that still can, how many terms are summed in `sums`, and a score the best reach.
     """
-    floor, seeded, done = 0.0, 0, 0
+    floor, done, trials = 0.0, 0, 0
     rest = sum(posting.bound for posting in ordered)
-    seen: list[Array] = []
-    for posting in ordered:
-        if rest < floor:
-            break
+    left = len(sums)
+    while done < len(ordered) and (rest >= floor or left * _LOOKUP_COST > len(ordered[done].docs)):
+        posting = ordered[done]
         sums[posting.docs] += posting.weight - posting.weight / posting.saturations
-        seen.append(posting.docs)
         done += 1
         rest = sum(later.bound for later in ordered[done:])
-        seeded += len(posting.docs)
-        if rest and seeded > _SEED_POSTINGS:
-            seeded = 0
-            floor = max(floor, _reached(ordered, seen, k, sums) - slack)
-    if sum(map(len, seen)) * 8 < len(sums):
-        docs = np.unique(np.concatenate(seen))
-        docs = docs[sums[docs] >= floor - rest]
-    else:
-        docs = np.flatnonzero(sums >= max(floor - rest, np.float32(1e-30)))
-    return docs, done, floor
+        if len(posting.docs) >= k and trials < _TRIALS:
+            trials += 1
+            floor = max(floor, _reached(ordered, posting.docs, k, sums) - slack)
+        if rest < floor:
+            left = np.count_nonzero(sums >= floor - rest)
+    return np.flatnonzero(sums >= max(floor - rest, _TINY)), done, floor
 
 
-def _reached(ordered: list[Posting], seen: list[Array], k: int, sums: Array) -> float:
-    """Return a score that `k` documents reach: the `k`-th best full score among those that are ahead now."""
-    docs = seen[-1] if len(seen) == 1 else np.unique(np.concatenate(seen[-2:]))
-    partial = sums[docs]
+def _reached(ordered: list[Posting], docs: Array, k: int, sums: Array) -> float:
+    """Return a score that `k` documents reach, found by scoring those of `docs` that are ahead now."""
     wanted = _SEEDS * k
     if len(docs) > wanted:
-        ahead = np.argpartition(partial, len(partial) - wanted)[-wanted:]
-        docs = np.sort(docs[ahead])
+        partial = sums[docs]
+        docs = np.sort(docs[np.argpartition(partial, len(partial) - wanted)[-wanted:]])
     return _kth(_score(ordered, docs), k)
 
 
