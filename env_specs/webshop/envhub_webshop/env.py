@@ -31,6 +31,9 @@ class WebShopEnv:
 
     Actions are ``search[keywords]`` and ``click[label]``. The reward is 0 until the purchase ends the episode
     with a reward from 0 to 1 (see `reward`). Observations are texts.
+
+    Attributes:
+        shared: What this replica shares with others; give it to further replicas of the same configuration.
     """
 
     def __init__(
@@ -65,7 +68,7 @@ class WebShopEnv:
             num_prev_actions: How many actions each observation begins with.
             session_prefix: Stands before the session's name in URLs.
         """
-        self._shared = shared or self.load_shared(
+        self.shared = shared or self.load_shared(
             {
                 "data_dir": data_dir,
                 "human_goals": human_goals,
@@ -76,7 +79,7 @@ class WebShopEnv:
         )
         self._faithful = mode == "faithful"
         rules: Rules = FaithfulRules(self._stream) if self._faithful else FixedRules()
-        self._shop = Shop(self._shared.catalogue, rules, show_attrs)
+        self._shop = Shop(self.shared.catalogue, rules, show_attrs)
         self._observer = Observer(observation_mode, show_attrs, num_prev_obs, num_prev_actions)
         self._prefix = session_prefix
         self._session: Session | None = None
@@ -116,7 +119,7 @@ class WebShopEnv:
 
         Args:
             seed: Draws the task where none is given.
-            options: ``task`` (with the ``id`` of a task) or ``split`` (to draw from; ``train`` when left out).
+            options: ``task`` (with the ``id`` of a task) or ``split`` (to draw from, ``train`` if none).
 
         Returns:
             The observation, and info with ``task``, ``task_id``, ``instruction`` and ``available_actions``.
@@ -129,7 +132,7 @@ class WebShopEnv:
         unknown = sorted(set(options) - {"task", "split"})
         if unknown:
             raise InvalidOptions(f"there is no reset option {unknown[0]!r}. Use task or split")
-        tasks = self._shared.tasks
+        tasks = self.shared.tasks
         if options.get("task") is not None:
             position = tasks.position(options["task"])
         else:
@@ -180,16 +183,16 @@ class WebShopEnv:
 
     def tasks(self, split: str) -> Sequence[dict[str, Any]]:
         """Return the tasks of a split, made when they are asked for."""
-        return self._shared.tasks.of_split(split)
+        return self.shared.tasks.of_split(split)
 
     def data_info(self) -> dict[str, Any]:
         """Return name and digest of the data, and how many products and goals there are."""
-        catalogue = self._shared.catalogue
+        catalogue = self.shared.catalogue
         return {
             "name": catalogue.name,
             "digest": catalogue.digest,
             "products": len(catalogue),
-            "goals": len(self._shared.selection.goals),
+            "goals": len(self.shared.selection.goals),
         }
 
     def get_state(self) -> dict[str, Any]:
@@ -205,8 +208,8 @@ class WebShopEnv:
     def set_state(self, saved: Mapping[str, Any]) -> None:
         """Continue the episode that `get_state` gave."""
         self._begin(saved["goal"], saved["seed"])
-        goal = self._shared.selection.goals[self._position]
-        self._session = state.load(saved["session"], goal, self._shared.catalogue)
+        goal = self.shared.selection.goals[self._position]
+        self._session = state.load(saved["session"], goal, self.shared.catalogue)
         self._observer.set_state(saved["history"])
         if saved["random"] is not None:
             version, internal, gauss = saved["random"]
@@ -223,8 +226,8 @@ class WebShopEnv:
         self._position = position
         self._seed = seed
         self._random = None
-        self._task = self._shared.tasks.task(position)
-        self._session = Session(f"{self._prefix}{position}", self._shared.selection.goals[position])
+        self._task = self.shared.tasks.task(position)
+        self._session = Session(f"{self._prefix}{position}", self.shared.selection.goals[position])
 
     def _stream(self) -> random.Random:
         """Return the generator of this episode (only ``<r>`` searches draw from it)."""
