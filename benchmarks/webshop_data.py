@@ -20,33 +20,38 @@ import numpy as np
 _CHUNK = 2_000
 _VOCABULARY = 300_000
 _STOP_SHARE = 0.3
+_LEVEL = " \u203a "
 
-_STOP = "a an and are as at be by for if in into is it no not of on or that the their these they this to with".split()
+_STOP = (
+    "a an and are as at be by for if in into is it no not of on or that the their these they this to with"
+).split()
 _COMMON = (
-    "your you us design high can make easy style from quality up product all include inch set our home any long"
-    " have more light material pack top perfect when time day feature made comfortable soft need room provide allow"
-    " look please order only will package one use keep size water color great fit which also other free love gift"
-    " wear body enjoy premium best natural time durable help clean good work support people every protect"
+    "your you us design high can make easy style from quality up product all include inch set our home"
+    " any long have more light material pack top perfect when time day feature made comfortable soft need"
+    " room provide allow look please order only will package one use keep size water color great fit which"
+    " also other free love gift wear body enjoy premium best natural time durable help clean good work"
+    " support people every protect"
 ).split()
 _COLORS = (
-    "black white blue red green pink grey navy purple yellow brown beige gold silver orange wine khaki army-green"
-    " light-blue dark-grey rose royal-blue multicolor coffee teal"
+    "black white blue red green pink grey navy purple yellow brown beige gold silver orange wine khaki"
+    " army-green light-blue dark-grey rose royal-blue multicolor coffee teal"
 ).split()
 _SIZES = (
     "small medium large x-large xx-large 3x-large 4x-large x-small one-size 8 9 10 11 12 7.5 8.5 9.5".split()
 )
 _HOLDERS = ["women's", "men's", "girls'", "boys'", "", "", "", "", "", ""]
 _KINDS = (
-    "dresses shirts pants shoes sneakers boots sandals jackets coats sweaters hoodies shorts jeans skirts socks"
-    " lamps tables chairs sofas desks beds mattresses cabinets shelves rugs curtains pillows blankets ottomans"
-    " headphones speakers cameras tablets phones cables chargers monitors keyboards televisions projectors"
-    " shampoo conditioner lotions serums lipsticks brushes razors perfumes toothbrushes masks oils wigs"
-    " snacks cookies coffee tea sauces candies nuts chips cereals pastas juices spices chocolates"
+    "dresses shirts pants shoes sneakers boots sandals jackets coats sweaters hoodies shorts jeans skirts"
+    " socks lamps tables chairs sofas desks beds mattresses cabinets shelves rugs curtains pillows"
+    " blankets ottomans headphones speakers cameras tablets phones cables chargers monitors keyboards"
+    " televisions projectors shampoo conditioner lotions serums lipsticks brushes razors perfumes"
+    " toothbrushes masks oils wigs snacks cookies coffee tea sauces candies nuts chips cereals pastas"
+    " juices spices chocolates"
 ).split()
 _MANNERS = "casual outdoor modern vintage compact portable professional classic luxury kids".split()
 _ATTRIBUTES = [
     f"{first} {second}"
-    for first in "machine hand long short easy high non fast gluten sugar stainless solid memory rubber".split()
+    for first in "machine hand long short easy high non fast gluten sugar stainless solid memory".split()
     for second in "wash sleeve clean quality slip charging free steel wood foam sole lasting".split()
 ]
 _CATEGORIES = ["fashion", "garden", "electronics", "beauty", "grocery"]
@@ -114,7 +119,7 @@ class ProductMaker:
             "full_description": " ".join(description) + ".",
             "pricing": f"${low} - ${low + 7.5}" if dice[6] < 0.09 else f"${low}",
             "images": [f"https://example.invalid/{asin}.jpg"],
-            "product_category": f"{capwords(category)} › {capwords(name.split()[-1])} › {capwords(name)}",
+            "product_category": _LEVEL.join(map(capwords, (category, name.split()[-1], name))),
             "average_rating": "",
             "small_description": [" ".join([*words[len(words) * 2 // 3 :], *asked[1:3]]), " ".join(own)],
             "customization_options": options,

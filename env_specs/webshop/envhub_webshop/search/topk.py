@@ -110,7 +110,7 @@ def _gather(ordered: list[Posting], k: int, sums: Array, slack: float) -> tuple[
             trials += 1
             floor = max(floor, _reached(ordered, posting.docs, k, sums) - slack)
         if rest < floor:
-            left = np.count_nonzero(sums >= floor - rest)
+            left = int(np.count_nonzero(sums >= floor - rest))
     return np.flatnonzero(sums >= max(floor - rest, _TINY)), done, floor
 
 
