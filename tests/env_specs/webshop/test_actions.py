@@ -1,5 +1,5 @@
 from envhub_webshop.actions import parse_faithful, parse_fixed
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 LABELS = st.text(min_size=1, max_size=30).filter(lambda text: text.strip() and "\n" not in text)
@@ -26,11 +26,13 @@ def test_the_fixed_grammar_forgives_form_but_not_meaning() -> None:
     assert parse_fixed("\uff53earch[shoes]") is None
 
 
+@settings(derandomize=True, deadline=None)
 @given(LABELS)
 def test_every_label_can_be_clicked_in_the_fixed_grammar(label: str) -> None:
     assert parse_fixed(f"click[{label}]") == ("click", label.strip().lower())
 
 
+@settings(derandomize=True, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_an_action_or_none(text: str) -> None:
     for parsed in (parse_fixed(text), parse_faithful(text)):
@@ -39,6 +41,7 @@ def test_any_text_is_an_action_or_none(text: str) -> None:
     assert fixed is None or fixed[0] in ("search", "click")
 
 
+@settings(derandomize=True, deadline=None)
 @given(st.sampled_from(["search", "click"]), LABELS.filter(lambda text: not set("[]") & set(text)))
 def test_plain_actions_mean_the_same_in_both_grammars(verb: str, argument: str) -> None:
     faithful = parse_faithful(f"{verb}[{argument}]")

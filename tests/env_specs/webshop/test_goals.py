@@ -28,7 +28,9 @@ def test_a_cap_is_one_of_the_next_steps_above_the_price() -> None:
 
 
 def test_a_synthetic_goal_is_made_for_each_choice_of_options(make_shop: MakeShop) -> None:
-    folder = make_shop([item("B1", options={"Size": ["L", "S"], "Colour": ["Red/Blue", "Tan"]}, pricing="$990")])
+    folder = make_shop(
+        [item("B1", options={"Size": ["L", "S"], "Colour": ["Red/Blue", "Tan"]}, pricing="$990")]
+    )
     goals = load(folder, name="x", human=False, seed=0).goals
     assert sorted(goal.instruction for goal in goals) == [
         f"Find me a desk lamp with warm light with colour: {colour}, and size: {size}"
@@ -40,7 +42,11 @@ def test_a_synthetic_goal_is_made_for_each_choice_of_options(make_shop: MakeShop
 
 
 def test_a_human_goal_keeps_its_text_and_names_the_cap(make_shop: MakeShop) -> None:
-    written = {"instruction": "a lamp.", "instruction_attributes": ["warm light"], "instruction_options": ["l"]}
+    written = {
+        "instruction": "a lamp.",
+        "instruction_attributes": ["warm light"],
+        "instruction_options": ["l"],
+    }
     nothing = {**written, "instruction_attributes": []}
     folder = make_shop([item("B1", pricing="$5")], human={"B1": [written, nothing], "B9": [written]})
     (goal,) = load(folder, name="x", human=True, seed=0).goals

@@ -113,9 +113,7 @@ def test_episodes_step_as_recorded(kind: str, catalogues: Catalogues, rows: Any)
     servers = {shown: ClassicServer(catalogues[kind], show_attrs=shown) for shown in (False, True)}
     steps = 0
     for episode in rows(EPISODES[kind]):
-        env = ClassicEnv(
-            servers[episode["show_attrs"]], observation_mode="text", **episode["env_options"]
-        )
+        env = ClassicEnv(servers[episode["show_attrs"]], observation_mode="text", **episode["env_options"])
         observation, _ = env.reset(episode["session_arg"])
         assert env.session.session_id == episode["session_id"]
         assert env.instruction_text == episode["reset"]["instruction_text"]

@@ -67,7 +67,9 @@ def test_the_file_named_after_the_number_of_products_is_taken(make_shop: MakeSho
     assert len(load(folder, name="x", human=False, seed=0)) == 5
     assert len(load(folder, name="x", human=False, seed=0, num_products=2)) == 2
     shutil.move(folder / "items_shuffle.json", folder / "items_shuffle_5.json")
-    with pytest.raises(DataError, match=r"can't tell which to use of items_shuffle_2\.json, items_shuffle_5\.json"):
+    with pytest.raises(
+        DataError, match=r"can't tell which to use of items_shuffle_2\.json, items_shuffle_5\.json"
+    ):
         load(folder, name="x", human=False, seed=0)
 
 
@@ -105,7 +107,10 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         ({"pricing": "$"}, "item 1 (B2), field pricing is '$', not a price"),
         ({"pricing": "$1.2.3"}, "item 1 (B2), field pricing is '$1.2.3', not a price"),
         ({"pricing": 12.5}, "item 1 (B2), field pricing is a number, not a text"),
-        ({"customization_options": ["x"]}, "item 1 (B2), field customization_options is a list, not an object"),
+        (
+            {"customization_options": ["x"]},
+            "item 1 (B2), field customization_options is a list, not an object",
+        ),
         (
             {"customization_options": {"Size": "L"}},
             "item 1 (B2), field customization_options['Size'] is no list of values",

@@ -76,7 +76,9 @@ def test_the_title_decides_the_type(nouns: tuple[str, ...], query: str, path: st
 def test_a_weak_title_needs_the_query_or_two_levels_of_the_category() -> None:
     many = replace(LAMP, title_nouns=("lamp", "a", "b", "c", "d", "e"))
     goal = synthetic_goal(many, 0, 20.0, 1.0)
-    other = replace(LAMP, asin="B2", title_nouns=("lamp",), query="other", product_category="Home \u203a Other")
+    other = replace(
+        LAMP, asin="B2", title_nouns=("lamp",), query="other", product_category="Home \u203a Other"
+    )
     assert fixed_reward(other, goal, {})[1]["r_type"] == 0.5
     assert fixed_reward(replace(other, query="desk lamps"), goal, {})[1]["r_type"] == 1.0
     near = replace(other, product_category="Lamps\u203aHome")
