@@ -69,7 +69,7 @@ class MemoryCatalogue:
         self.goals = goals
         self.random_state = random_state
         self.splits = splits
-        self.cumulative_weights = running_sum([goal.weight for goal in goals])
+        self.cumulative_weights: Sequence[float] = running_sum([goal.weight for goal in goals])
         self._products = list(products)
         self._search = index.search
         self._positions = {product.asin: at for at, product in enumerate(products)}

@@ -8,7 +8,8 @@ blank one stays unless it holds a line break) is how the published pages read wh
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from envhub_webshop.product import Product
@@ -51,7 +52,7 @@ class Page(NamedTuple):
     number: int = 1
     total: int = 0
     products: tuple[Product, ...] = ()
-    options: dict[str, str] = {}
+    options: Mapping[str, str] = MappingProxyType({})
     detail: str = ""
     reward: float = 0.0
 
@@ -162,13 +163,17 @@ def _detail(product: Product, detail: str) -> list[str]:
 
 
 def _done_nodes(page: Page) -> list[Node]:
-    purchase = ("asin", page.products[0].asin, "options", json_text(page.options))
-    unknown = ("attrs", "None", "category", "None", "query", "None", "product category", "None")
-    target = ("asin", "options", "attrs", "price upper", "instuction text")
-    target += ("category", "product category", "query", "Goal ", "None")
-    strings = ("Thank you for shopping with us!", "Your code: ", "None", " (Paste it in your MTurk interface.)")
-    strings += ("Purchased", *purchase, *unknown, "Target", *target)
-    strings += ("Reward", "Your score (min 0.0, max 1.0)", str(page.reward), "Reward Details ", "None")
+    unknown = ["attrs", "None", "category", "None", "query", "None", "product category", "None"]
+    strings = [
+        "Thank you for shopping with us!",
+        "Your code: ",
+        "None",
+        " (Paste it in your MTurk interface.)",
+    ]
+    strings += ["Purchased", "asin", page.products[0].asin, "options", json_text(page.options), *unknown]
+    strings += ["Target", "asin", "options", "attrs", "price upper", "instuction text", "category"]
+    strings += ["product category", "query", "Goal ", "None", "Reward", "Your score (min 0.0, max 1.0)"]
+    strings += [str(page.reward), "Reward Details ", "None"]
     return [(TEXT, string) for string in strings]
 
 

@@ -15,6 +15,7 @@ def dump(session: Session) -> dict[str, Any]:
     """Return a session, without its goal, as JSON."""
     page = session.page._asdict()
     page["products"] = [product.asin for product in session.page.products]
+    page["options"] = dict(session.page.options)
     return {
         "session_id": session.session_id,
         "keywords": session.keywords,
