@@ -17,18 +17,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from catalogue_maker.instructions import Phrasebook
+from catalogue_maker.nouns import title_nouns
+from catalogue_maker.products import ID_LETTERS, Draft, draw_family, record, title_of
+from catalogue_maker.words import Feature, Kind, read_kinds
+
 FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER))
-
-from catalogue_maker.instructions import Phrasebook  # noqa: E402
-from catalogue_maker.nouns import title_nouns  # noqa: E402
-from catalogue_maker.products import ID_LETTERS, Draft, draw_family, record, title_of  # noqa: E402
-from catalogue_maker.words import Feature, Kind, read_kinds  # noqa: E402
-
 SEED = 20260407
-PRODUCTS_PER_KIND = 23
-FAMILY_SIZES = (1, 2, 2, 3, 3, 4)
-HELD_OUT_PRODUCTS = 3
+PRODUCTS_PER_KIND = 28
+FAMILY_SIZES = (1, 2, 3, 3, 4, 5)
+HELD_OUT_PRODUCTS = 4
 """The least number of products of each kind in the validation split, and in the test split."""
 SPLITS = ("train", "validation", "test")
 
@@ -136,7 +134,7 @@ class Shelf:
         }
 
     def _wanted(self, draft: Draft) -> list[Feature]:
-        count = self._rng.choice((1, 1, 2, 2, 2, 3))
+        count = self._rng.choice((1, 1, 2, 2, 2, 3, 3))
         return self._rng.sample(draft.features, min(count, len(draft.features)))
 
 
@@ -159,7 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             packed = gzip.compress(content, compresslevel=9, mtime=0) if name.endswith(".gz") else content
             (data / name).write_bytes(packed)
         elif read(data / name) != content:
-            print(f"{data / name} is not what make_catalogue.py makes: run it without --check", file=sys.stderr)
+            problem = "is not what make_catalogue.py makes: run it without --check"
+            print(f"{data / name} {problem}", file=sys.stderr)
             return 1
     print(f"{'checked' if check else 'wrote'} {len(files)} files in {data}")
     return 0

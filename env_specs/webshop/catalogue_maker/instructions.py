@@ -44,9 +44,9 @@ class Phrasebook:
         tail = [rng.choice(self._inline[self._key(draft, n)]).format(v=chosen[n]) for n in inline]
         phrase = self._noun_phrase(noun, number, inside, tail, rng)
         clauses = [self._about(feature, number, rng) for feature in apart]
-        clauses += [
-            rng.choice(self._clause[self._key(draft, n)]).format(v=chosen[n]) for n in names if n not in inline
-        ]
+        for name in names:
+            if name not in inline:
+                clauses.append(rng.choice(self._clause[self._key(draft, name)]).format(v=chosen[name]))
         if rng.random() < 0.35:
             frame = rng.choice(self._context_frames)
             text = frame.format(np=phrase, context=rng.choice(draft.kind.contexts))
@@ -77,7 +77,7 @@ class Phrasebook:
         core = " ".join(part for part in (glue.join(adjectives), noun) if part)
         article = {"many": rng.choice(("", "some ")), "mass": rng.choice(("", "some "))}.get(number)
         if article is None:
-            article = "an " if re.match(r"[aeio]|u(?!s)|hd\b", core) else "a "
+            article = "an " if re.match(r"[aeio]|u(?!s)|hd", core) else "a "
         parts = [*merged, *tail] if rng.random() < 0.7 else [*tail, *merged]
         return article + " ".join(part for part in (core, *parts) if part)
 

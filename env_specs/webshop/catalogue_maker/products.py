@@ -24,6 +24,7 @@ BULLET_STYLES = ("{heading}: {text}", "{HEADING}: {text}", "{heading} - {text}",
                  "✔ {text}", "【{heading}】{text}", "{text}.")  # fmt: skip
 ENDINGS = (0.99, 0.99, 0.99, 0.95, 0.49, 0.0, 0.89)
 ID_LETTERS = "0123456789BCDFGHJKLMNPQRSTVWXYZ"
+LEVELS = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 TINTS = {"garden": "e4ecdf", "beauty": "f6e4ea", "electronics": "e1e8f2", "fashion": "efe6dc",
          "grocery": "f7efd4", "sports": "dff0ee", "pets": "f3e7dd"}  # fmt: skip
 
@@ -75,7 +76,7 @@ def draw_family(kind: Kind, family: int, size: int, lines: list[str], rng: Rando
         line=rng.choice(lines),
         head=rng.choice(kind.heads),
         features=features,
-        shown=min(rng.choice((1, 2, 2, 3)), len(features)),
+        shown=min(rng.choice((1, 1, 2, 2)), len(features)),
         options=draw_options(kind, rng),
         detail=rng.choice(kind.details),
         title_form=rng.choice(TITLES),
@@ -88,17 +89,16 @@ def draw_family(kind: Kind, family: int, size: int, lines: list[str], rng: Rando
 
 
 def draw_features(kind: Kind, rng: Random) -> tuple[Feature, ...]:
-    """Draw three to six features of a kind, in random order, at most one of each set of alternatives."""
-    count = min(rng.choice((3, 4, 4, 5, 5, 6)), len(kind.features))
+    """Draw three to five features of a kind, in random order, at most one of each set of alternatives."""
+    count = min(rng.choice((3, 3, 4, 4, 5)), len(kind.features))
     return tuple(rng.choice(alternatives) for alternatives in rng.sample(kind.features, count))
 
 
 def draw_options(kind: Kind, rng: Random) -> dict[str, tuple[str, ...]]:
     """Draw the option groups of a product and the values on offer."""
     chances = (0.93, 0.82, 0.6, 0.6)
-    return {
-        pool.name: draw_values(pool, rng) for pool, chance in zip(kind.options, chances) if rng.random() < chance
-    }
+    offered = [pool for pool, chance in zip(kind.options, chances) if rng.random() < chance]
+    return {pool.name: draw_values(pool, rng) for pool in offered}
 
 
 def draw_values(pool: OptionPool, rng: Random) -> tuple[str, ...]:
@@ -152,15 +152,22 @@ def other_features(base: Draft, rng: Random) -> tuple[Feature, ...]:
 def capitalised(text: str, upper: frozenset[str]) -> str:
     """Return a phrase as titles write it: ``BPA Free``, ``with Memory Foam``."""
     small = {"with", "a", "an", "for", "of", "the", "and", "to", "in", "x"}
-    words = re.split(r"([ -])", text)
-    return "".join(w.upper() if w in upper else w if w in small else w[:1].upper() + w[1:] for w in words)
+    words = (
+        w if w in small else "-".join(_capital(part, upper) for part in w.split("-")) for w in text.split()
+    )
+    return " ".join(words)
+
+
+def _capital(word: str, upper: frozenset[str]) -> str:
+    return word.upper() if word in upper else word[:1].upper() + word[1:]
 
 
 def title_of(draft: Draft, upper: frozenset[str], rng: Random) -> str:
     """Compose the title."""
     shown = draft.features[: draft.shown]
     before = [f for f in shown if f.link == "is" or f.is_material][:2]
-    after = [f.name if f.link == "that i can" or rng.random() < 0.4 else f.phrase for f in shown if f not in before]
+    bare = {f for f in shown if f.link == "that i can" or rng.random() < 0.4}
+    after = [f.name if f in bare else f.phrase for f in shown if f not in before]
     uses = rng.sample(draft.kind.uses, 3)
     parts = {
         "brand": draft.brand,
@@ -189,20 +196,22 @@ def tidy(text: str) -> str:
 
 
 def bullets_and_description(draft: Draft, rng: Random) -> tuple[list[str], str]:
-    """Write the features page and the description; each feature is on at least one of them or in the title."""
-    kind, bullets, told = draft.kind, [], []
+    """Write the features page and the description; each feature is on one of them at least."""
+    kind = draft.kind
+    bullets: list[str] = []
+    told: list[str] = []
     words = {"it": kind.it, "brand": draft.brand}
     for position, feature in enumerate(draft.features):
         first, second = rng.sample(feature.bullets, 2)
-        if position < draft.shown or rng.random() < 0.75 or not bullets:
+        if position < draft.shown or rng.random() < 0.85 or not bullets:
             bullets.append(write_bullet(first, draft.bullet_form, feature.name).format(**words))
         else:
             told.append(sentence(first, feature.name).format(**words))
-        if rng.random() < 0.2:
+        if rng.random() < 0.08:
             told.append(sentence(second, feature.name).format(**words))
-    rng.shuffle(bullets)
     for filler in rng.sample(kind.fillers, rng.choice((0, 1, 1, 2))):
         bullets.append(write_bullet(filler, draft.bullet_form, "").format(**words))
+    rng.shuffle(bullets)
     opener = rng.choice(kind.openers).format(**words)
     use = f"Good for: {', '.join(rng.sample(kind.uses, 3)).lower()}."
     closers = [closer.format(**words) for closer in rng.sample(kind.closers, 2)]
@@ -258,7 +267,7 @@ def record(draft: Draft, asin: str, title: str, upper: frozenset[str], rng: Rand
         "full_description": description,
         "pricing": pricing_of(draft),
         "images": [picture(draft.kind)],
-        "product_category": " › ".join(draft.kind.levels),
+        "product_category": LEVELS.join(draft.kind.levels),
         "average_rating": "",
         "small_description": bullets,
         "customization_options": options or "",
