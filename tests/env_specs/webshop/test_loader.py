@@ -92,7 +92,7 @@ def test_a_missing_file_is_named_with_what_to_do(missing: str, advice: str, make
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no folder .*/nowhere"):
+    with pytest.raises(DataError, match=r"there is no folder .*/nowhere"):
         load(tmp_path / "nowhere", name="x", human=True, seed=0)
 
 
