@@ -78,7 +78,9 @@ class ClassicEnv:
         self._history = (num_prev_obs, num_prev_actions)
         self.reset()
 
-    def reset(self, session: int | str | None = None, instruction_text: str | None = None) -> tuple[str, None]:
+    def reset(
+        self, session: int | str | None = None, instruction_text: str | None = None
+    ) -> tuple[str, None]:
         """Begin a visit of a session on the search page.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class DataError(ValueError):
-    """A data file is missing or holds something the shop can't use; the message names file, item and field."""
+    """A data file is missing or holds something the shop can't use; says which file, item and field."""
 
 
 class UnknownTask(ValueError):

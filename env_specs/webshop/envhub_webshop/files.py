@@ -47,7 +47,7 @@ def find(folder: Path, num_products: int, human_goals: bool) -> Files:
     ending = _stem(products)[len("items_shuffle") :]
     attributes = _pick(folder, "items_ins_v2", ["", ending])
     if attributes is None:
-        raise DataError(f"{folder}: there is no items_ins_v2*.json, the attributes of the products. {OFFICIAL}")
+        raise DataError(f"{folder}: there is no items_ins_v2*.json, the products' attributes. {OFFICIAL}")
     human = _pick(folder, "items_human_ins", ["", ending]) if human_goals else None
     if human_goals and human is None:
         raise DataError(

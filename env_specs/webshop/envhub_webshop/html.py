@@ -4,13 +4,14 @@ The markup is that of the published shop's pages, as recorded from its running e
 NLP, MIT licence), blanks and odd tags included, so that agents trained on it read the same text.
 """
 
+# ruff: noqa: E501 - lines of the recorded markup
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 from urllib.parse import quote
 
-from envhub_webshop.page import DETAIL, DETAILS, DONE, ITEM, RESULTS, SEARCH, Page, json_text
+from envhub_webshop.page import DETAILS, DONE, ITEM, RESULTS, SEARCH, Page, json_text
 from envhub_webshop.product import Product
 
 _SAFE_IN_QUERY = "-._~$!'()*,; "
@@ -185,9 +186,7 @@ def _item(page: Page, product: Product, link: _Links, show_attrs: bool) -> str:
             </div>
             """
 
-    options = "".join(
-        _option(page, product, link, name, values) for name, values in product.options.items()
-    )
+    options = "".join(_option(page, product, link, name, values) for name, values in product.options.items())
     details = "".join(detail_form(label) for label in DETAILS[:3])
     attributes = detail_form(DETAILS[3]) if show_attrs else ""
     return f"""        <div class="col-md-4 mb-4 mb-md-0">
@@ -303,12 +302,14 @@ def _detail(product: Product, detail: str) -> str:
         ),
         "Features": lambda: card("bulletpoints", listed("product-info", product.bullets)),
         "Reviews": lambda: card("reviews", ""),
-        "Attributes": lambda: card("description", listed("attribute", product.attributes))
-        + f"""
+        "Attributes": lambda: (
+            card("description", listed("attribute", product.attributes))
+            + f"""
             <div class="col-sm-6" name="description">{line("category", product.category)}{
-            line("query", product.query)
-        }{line("product_category", product.product_category)}
-            </div>""",
+                line("query", product.query)
+            }{line("product_category", product.product_category)}
+            </div>"""
+        ),
     }
     return f"""        <div class="col-md-12">
           <div class="row top-buffer">

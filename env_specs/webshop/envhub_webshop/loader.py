@@ -11,7 +11,14 @@ from typing import Any
 from envhub_webshop import files
 from envhub_webshop.catalogue import MemoryCatalogue
 from envhub_webshop.errors import DataError
-from envhub_webshop.goals import DEFAULT_PRICE, HumanInstruction, draw_price, human_goals, shuffled, synthetic_goals
+from envhub_webshop.goals import (
+    DEFAULT_PRICE,
+    HumanInstruction,
+    draw_price,
+    human_goals,
+    shuffled,
+    synthetic_goals,
+)
 from envhub_webshop.product import Product
 from envhub_webshop.schema import Item
 from envhub_webshop.search import SearchIndex
@@ -90,7 +97,7 @@ class ProductReader:
         self._nouns = title_nouns
 
     def products(self, entries: Iterator[Any], rng: random.Random) -> Iterator[Product]:
-        """Yield the products of the entries in order, with their prices drawn; repeated asins are left out."""
+        """Yield the products of the entries in order, with prices drawn; repeated asins are left out."""
         seen: set[str] = set()
         for at, entry in enumerate(entries):
             item = Item(entry, self._found.products, f"item {at}")
@@ -127,8 +134,8 @@ class ProductReader:
         file = self._found.attributes
         if asin not in self._attributes and self._synthetic:
             raise DataError(
-                f"{file.name}: item {asin} is missing. Synthetic goals need an entry for each product: add it,"
-                f" or set human_goals = true ({file})"
+                f"{file.name}: item {asin} is missing. Synthetic goals need an entry for each product: add"
+                f" it, or set human_goals = true ({file})"
             )
         item = Item(self._attributes.get(asin, {}), file, f"item {asin}")
         attributes = item.texts("attributes", NO_ATTRIBUTES)
@@ -159,7 +166,8 @@ def read_pricing(item: Item) -> tuple[tuple[float, ...], str]:
     except ValueError:
         prices = ()
     if not prices:
-        raise item.bad("pricing", f"is {item.text('pricing')!r}, not a price such as '$12.99' or '$5.00 - $9.50'")
+        shown = item.text("pricing")
+        raise item.bad("pricing", f"is {shown!r}, not a price such as '$12.99' or '$5.00 - $9.50'")
     if len(prices) == 1:
         return prices, f"${prices[0]}"
     return prices[:2], f"${prices[0]} to ${prices[1]}"
@@ -193,11 +201,13 @@ def read_human(file: Path) -> dict[str, list[HumanInstruction]]:
     instructions: dict[str, list[HumanInstruction]] = {}
     for asin, entries in read_objects(file).items():
         if not isinstance(entries, list):
-            raise DataError(f"{file.name}: item {asin} is no list of instructions. Fix or fetch it again ({file})")
+            raise DataError(f"{file.name}: item {asin} is no list of instructions. Fix the file ({file})")
         items = [Item(entry, file, f"item {asin}[{at}]") for at, entry in enumerate(entries)]
         instructions[asin] = [
             HumanInstruction(
-                item.text("instruction"), item.texts("instruction_attributes"), item.texts("instruction_options")
+                item.text("instruction"),
+                item.texts("instruction_attributes"),
+                item.texts("instruction_options"),
             )
             for item in items
         ]

@@ -101,8 +101,8 @@ def attribute_hits(product: Product, goal: Goal) -> int:
 def faithful_option_hits(options: Mapping[str, str], goal: Goal) -> int:
     """Count the goal's options that some chosen value is like, by the published rule.
 
-    Names don't count, and values are reduced to the colour word they contain, so a wrong value can hit and the
-    right one can miss.
+    Names don't count, and values are reduced to the colour word they contain, so a wrong value can hit and
+    the right one can miss.
     """
     chosen = [str(colour_in(value)) for value in options.values()]
     wanted = goal.options.items() if isinstance(goal.options, dict) else goal.options

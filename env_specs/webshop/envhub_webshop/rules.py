@@ -4,22 +4,22 @@ What the fixed rules do otherwise, each with a test of the same name in tests/en
 
 1. debug_searches: ``<r>``, ``<a>``, ``<c>`` and ``<q>`` in front of a search are plain words. (Published: a
    random page, an exception, all products of a category, all products of a query.)
-2. action_text: the verb's case, line breaks and blanks around verb, argument and keywords don't count, and the
-   argument begins at the first ``[``, so that labels with brackets can be clicked. (Published: they count, and
-   ``click[a[b]]`` does nothing.)
+2. action_text: the verb's case, line breaks and blanks around verb, argument and keywords don't count, and
+   the argument begins at the first ``[``, so that labels with brackets can be clicked. (Published: they
+   count, and ``click[a[b]]`` does nothing.)
 3. reason: an action that does nothing is answered with a reason and with what is possible.
-4. shared_labels: an option value that is empty, stands under two options, or is also the label of a button is
-   clicked as ``name: value``. (Published: the last option, or the button, gets the click.)
+4. shared_labels: an option value that is empty, stands under two options, or is also the label of a button
+   is clicked as ``name: value``. (Published: the last option, or the button, gets the click.)
 5. any_asin: a product whose asin has lower-case letters can be opened. (Published: an exception.)
-6. page_kind: what Prev and Next do depends on the page. (Published: on the words in its URL, so that a search
-   for ``search_results`` changes what Prev does on an item page.)
-7. exact_options: an option counts when name and value are right, for goals written by people when the value is
-   (see `reward.exact_option_hits`). (Published: fuzzy, so 9 % of the wrong values count, and some right ones,
-   such as ``dash``, don't.)
-8. own_product: the goal's own product is of the right type and has the wanted attributes. (Published: repeated
-   nouns in a long title lower the score of the very product asked for.)
-9. seeded_prices: prices and price caps depend on the configured seed alone, and what an episode draws on its
-   own seed alone. (Published: on the state of Python's global generator. Faithful mode is seeded too.)
+6. page_kind: what Prev and Next do depends on the page. (Published: on the words in its URL, so that a
+   search for ``search_results`` changes what Prev does on an item page.)
+7. exact_options: an option counts when name and value are right, for goals written by people when the value
+   is (see `reward.exact_option_hits`). (Published: fuzzy, so 9 % of the wrong values count, and some right
+   ones, such as ``dash``, don't.)
+8. own_product: the goal's own product is of the right type and has the wanted attributes. (Published:
+   repeated nouns in a long title lower the score of the very product asked for.)
+9. seeded_prices: prices and price caps depend on the configured seed alone, and what an episode draws on
+   its own seed alone. (Published: on the state of Python's global generator. Faithful mode is seeded too.)
 10. end: a step after the purchase is refused. (Published: shopping goes on.)
 """
 
@@ -73,9 +73,7 @@ class Rules(Protocol):
     def kind(self, shown: str, url: Callable[[], str]) -> str:
         """Return the kind of page that Prev and Next take this one for."""
 
-    def score(
-        self, product: Product, goal: Goal, options: Mapping[str, str]
-    ) -> tuple[float, dict[str, Any]]:
+    def score(self, product: Product, goal: Goal, options: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
         """Return the reward of a purchase and its parts."""
 
 
@@ -117,9 +115,7 @@ class FixedRules:
         """Return the kind of the page."""
         return shown
 
-    def score(
-        self, product: Product, goal: Goal, options: Mapping[str, str]
-    ) -> tuple[float, dict[str, Any]]:
+    def score(self, product: Product, goal: Goal, options: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
         """Return the reward of a purchase with exact options, and its parts."""
         return reward.fixed_reward(product, goal, options)
 
@@ -171,8 +167,6 @@ class FaithfulRules:
         address = url()
         return next((kind for kind in (RESULTS, ITEM, DETAIL, DONE) if kind in address), SEARCH)
 
-    def score(
-        self, product: Product, goal: Goal, options: Mapping[str, str]
-    ) -> tuple[float, dict[str, Any]]:
+    def score(self, product: Product, goal: Goal, options: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
         """Return the published reward of a purchase, and its parts."""
         return reward.faithful_reward(product, goal, options)

@@ -56,7 +56,7 @@ class Item:
     def bad(self, field: str | None, problem: str) -> DataError:
         """Return the complaint about a field, or about the item itself."""
         place = f"{self._name}, field {field}" if field else self._name
-        return DataError(f"{self._file.name}: {place} {problem}. Fix the file, or fetch it again ({self._file})")
+        return DataError(f"{self._file.name}: {place} {problem}. Fix or fetch it again ({self._file})")
 
     def _found(self, field: str) -> str:
         return _kind(self._fields[field]) if field in self._fields else "missing"
@@ -65,5 +65,5 @@ class Item:
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
-    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value", int: "a number", float: "a number"}
-    return names.get(type(value), type(value).__name__)
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    return names.get(type(value), "a number")

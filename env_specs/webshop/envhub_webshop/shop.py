@@ -35,7 +35,7 @@ class Session:
 
     session_id: str
     goal: Goal
-    page: Page = Page(SEARCH)
+    page: Page = field(default_factory=lambda: Page(SEARCH))
     keywords: list[str] = field(default_factory=list)
     number: int = 1
     asin: str = ""
@@ -155,8 +155,10 @@ def _reason(action: str, verb: str, argument: str, labels: Sequence[str]) -> str
     short = action if len(action) <= 100 else f"{action[:100]}..."
     if verb == "search":
         problem = "a search needs keywords"
+    elif verb == "click" and argument == "search":
+        problem = "to search, write search[keywords]"
     elif verb == "click":
-        problem = "to search, write search[keywords]" if argument == "search" else f"{argument!r} is not on this page"
+        problem = f"{argument!r} is not on this page"
     else:
         problem = f"{short!r} is no action"
     clicks = [f"click[{label}]" for label in labels if label != "search"]

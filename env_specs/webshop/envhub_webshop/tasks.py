@@ -55,7 +55,7 @@ class Tasks:
         identity = task.get("id") if isinstance(task, dict) else None
         match = _ID.fullmatch(identity) if isinstance(identity, str) else None
         if match is None or int(match[1]) >= len(self._goals):
-            raise UnknownTask(f"there is no task {identity!r}. Ids go from goal-0 to goal-{len(self._goals) - 1}")
+            raise UnknownTask(f"there is no task {identity!r}. Use goal-0 to goal-{len(self._goals) - 1}")
         return int(match[1])
 
     def draw(self, split: str, seed: int | None) -> int:
