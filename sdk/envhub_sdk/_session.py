@@ -120,7 +120,7 @@ class Session:
         request = _wire.StepRequest(item.action, item.step_index, item.episode_id)
         return _calls.step(item.session_id, request, grace_s(self.env, "step"))
 
-    def step_item(self, action: bytes, then: _wire.ResetRequest | None = None) -> _wire.StepItem:
+    def step_item(self, action: bytes) -> _wire.StepItem:
         """The next step as an item of a batch.
 
         Raises:
@@ -128,7 +128,7 @@ class Session:
         """
         if self.id is None or self.episode_id is None:
             raise NoEpisode(f"{self.env.name} has no running episode: call reset() first")
-        return _wire.StepItem(self.id, msgspec.Raw(action), self.step_index, self.episode_id, then)
+        return _wire.StepItem(self.id, msgspec.Raw(action), self.step_index, self.episode_id)
 
     def known_id(self) -> str:
         """The session's id.

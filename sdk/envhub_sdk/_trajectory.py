@@ -92,18 +92,19 @@ def from_wire(reply: _wire.Trajectory, observation_space: spaces.Space) -> Traje
         return spaces.decode(observation_space, msgspec.json.decode(raw))
 
     started = reply.episode_id is not None
-    infos = ([reply.info] if started else []) + [step.info for step in reply.steps]
+    raw_infos = ([reply.info] if started else []) + [step.info for step in reply.steps]
+    infos: list[dict[str, Any]] = [msgspec.json.decode(info) for info in raw_infos]
     return Trajectory(
         env=reply.env,
         version=reply.env_version,
         data_digest=digest_of(reply.data),
-        task=reply.task,
+        task=infos[0].get("task") if reply.task is None and infos else reply.task,
         seed=reply.seed,
         observations=([observed(reply.observation)] if started else [])
         + [observed(step.observation) for step in reply.steps],
         actions=[msgspec.json.decode(step.action) for step in reply.steps],
         rewards=[step.reward for step in reply.steps],
-        infos=[msgspec.json.decode(info) for info in infos],
+        infos=infos,
         terminated=bool(reply.steps) and reply.steps[-1].terminated,
         truncated=bool(reply.steps) and reply.steps[-1].truncated,
     )

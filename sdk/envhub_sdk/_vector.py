@@ -96,12 +96,16 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         self._kept: dict[int, tuple[bytes, Transition]] = {}  # of the step under way: action and answer
         self._unfinished = False  # the step under way failed in part, and its caller was told
         self._next: dict[int, Start] = {}  # episodes the hub has started and no step has shown yet
-        self._planned: dict[int, _wire.ResetRequest] = {}  # how the next episodes will start
 
     @property
     def session_ids(self) -> tuple[str | None, ...]:
         """Ids of the sessions; None for one that is not open."""
         return tuple(session.id for session in self._sessions)
+
+    @property
+    def episode_seeds(self) -> tuple[int | None, ...]:
+        """Seeds of the episodes that are running on the hub, those it started by itself included."""
+        return tuple(session.seed for session in self._sessions)
 
     # -- reset --------------------------------------------------------------------------------------
 
@@ -139,8 +143,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             self._finish_step()
         requests = {}
         for i in chosen:
-            options_i = rest if tasks is None else {**rest, "task": tasks[i]}
-            requests[i] = self._plan(i, None if seeds is None else seeds[i], options_i)
+            task, wire_options = start_of(
+                self._settings, rest if tasks is None else {**rest, "task": tasks[i]}
+            )
+            seed_i = self._seeds[i].next(None if seeds is None else seeds[i])
+            requests[i] = _wire.ResetRequest(seed_i, task, wire_options)
         starts, errors = self._start(requests)
         for i, (observation, _) in starts.items():
             self._observations[i], self._done[i] = observation, False
@@ -165,18 +172,6 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         if values is not None and len(values) != self.num_envs:
             raise ValueError(f"{name} has {len(values)} entries for {self.num_envs} sub-environments")
         return values
-
-    def _plan(
-        self, i: int, seed: int | None = None, options: Mapping[str, Any] | None = None
-    ) -> _wire.ResetRequest:
-        """How a sub-environment's next episode starts; a seed that was drawn for it already is used."""
-        planned = self._planned.pop(i, None)
-        if seed is not None or planned is None or planned.seed is None:
-            chosen = self._seeds[i].next(seed)
-        else:
-            chosen = planned.seed
-        task, wire_options = start_of(self._settings, options)
-        return _wire.ResetRequest(chosen, task, wire_options)
 
     def _start(
         self, requests: Mapping[int, _wire.ResetRequest]
@@ -239,6 +234,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         skipped = self._skipped()
         asked = [i for i in range(self.num_envs) if i not in self._kept and i not in skipped]
         errors = self._ask(asked, encoded)
+        errors |= self._restart()
         if errors:
             self._unfinished = True
             raise _batch_error("step", self.env_info.name, errors, self._outcome())
@@ -272,7 +268,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         items: dict[int, _wire.StepItem] = {}
         for i in asked:
             try:
-                items[i] = self._sessions[i].step_item(encoded[i], self._then(i))
+                items[i] = self._sessions[i].step_item(encoded[i])
             except EnvHubError as error:
                 errors[i] = error
         if not items:
@@ -290,16 +286,22 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         session = self._sessions[i]
         self._kept[i] = (action, session.stepped(reply))
         if isinstance(reply.reset, _wire.ResetReply):
-            self._planned.pop(i, None)
             self._next[i] = session.started(reply.reset)
 
-    def _then(self, i: int) -> _wire.ResetRequest | None:
-        """How the next episode starts, should this step end one; the same however often it is asked."""
+    def _restart(self) -> dict[int, EnvHubError]:
+        """Reset where an episode ended and the hub could not start the next; return what failed."""
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            return None
-        if i not in self._planned:
-            self._planned[i] = self._plan(i)
-        return self._planned[i]
+            return {}
+        stranded = [
+            i
+            for i, (_, (_, _, terminated, truncated, _)) in self._kept.items()
+            if (terminated or truncated) and i not in self._next
+        ]
+        task, options = start_of(self._settings, None)
+        requests = {i: _wire.ResetRequest(self._seeds[i].next(), task, options) for i in stranded}
+        starts, errors = self._start(requests)
+        self._next |= starts
+        return errors
 
     def _outcome(self) -> Batch:
         """What the step returns, from what is kept; what is missing is marked by a reward of NaN."""
