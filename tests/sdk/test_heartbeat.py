@@ -1,0 +1,204 @@
+import asyncio
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+from envhub_sdk import AsyncHub, Hub
+from envhub_sdk._heartbeat import Beats
+
+
+class Owner:
+    """Somebody who holds a session."""
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_session_is_due_after_a_third_of_its_timeout_without_use() -> None:
+    clock, owner = Clock(), Owner()
+    beats = Beats(clock)
+    beats.add("a", 30.0, owner, beat=True)
+    assert beats.wait_s() == 10.0
+    clock.now = 9.0
+    beats.used("a")
+    assert (beats.wait_s(), beats.take_due()) == (10.0, ([], []))
+    clock.now = 19.0
+    assert beats.take_due() == (["a"], [])
+    assert beats.wait_s() == 10.0
+    clock.now = 100.0
+    assert beats.wait_s() == 0.0
+
+
+def test_only_sessions_that_want_it_are_kept_alive() -> None:
+    clock, owner = Clock(), Owner()
+    beats = Beats(clock)
+    beats.add("a", 3.0, owner, beat=False)
+    beats.add("b", 3.0, owner, beat=True)
+    clock.now = 1.0
+    assert beats.take_due() == (["b"], [])
+
+
+def test_a_session_nobody_holds_is_closed() -> None:
+    clock, owner = Clock(), Owner()
+    beats = Beats(clock)
+    beats.add("a", 3.0, owner, beat=True)
+    del owner
+    clock.now = 1.0
+    assert beats.take_due() == ([], ["a"])
+    assert len(beats) == 0 and beats.wait_s() is None
+
+
+def test_a_dropped_session_is_forgotten() -> None:
+    beats, owner = Beats(Clock()), Owner()
+    beats.add("a", 3.0, owner, beat=True)
+    beats.drop("a", "never there")
+    beats.used("a")
+    assert "a" not in beats and beats.sessions() == []
+
+
+class Counting:
+    """Wraps a scripted hub; tells when so many keepalives have come."""
+
+    def __init__(self, hub: Any, wanted: int) -> None:
+        self.hub, self.wanted = hub, wanted
+        self.reached = threading.Event()
+        self.seen: list[str] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/keepalive"):
+            return self.hub(request)  # type: ignore[no-any-return]
+        self.seen.append(request.url.path.split("/")[3])
+        if len(self.seen) >= self.wanted:
+            self.reached.set()
+        return httpx.Response(200, json={"expires_at": 0.0})
+
+
+def test_one_thread_keeps_all_sessions_of_a_hub_alive_and_ends_with_them(scripts: Any) -> None:
+    script = scripts.hub()
+    script.idle_timeout_s = 0.03
+    counting = Counting(script, wanted=9)
+    with Hub("http://hub.test", transport=httpx.MockTransport(counting)) as client:
+        before = threading.active_count()
+        env, envs = client.make("echo"), client.make_vec("echo", 2)
+        envs.reset()
+        script.script.append(httpx.Response(200, json={"sessions": [_opened(scripts)]}))
+        env.reset()
+        assert threading.active_count() == before + 1
+        assert counting.reached.wait(30.0)
+        assert set(counting.seen) == {"s0", "s1", "other"}
+        thread = client._heartbeat._thread
+        assert thread is not None
+        envs.close()
+        env.close()
+        thread.join(30.0)
+        assert not client._heartbeat.running
+        env = client.make("echo")
+        env.reset()
+        assert client._heartbeat.running
+
+
+def _opened(scripts: Any) -> dict[str, object]:
+    start: dict[str, object] = scripts.start(0, id="other", env="echo", expires_at=0.0, idle_timeout_s=0.03)
+    return start
+
+
+def test_a_session_the_hub_does_not_know_any_more_is_dropped(scripts: Any) -> None:
+    script = scripts.hub()
+    script.idle_timeout_s = 0.03
+    asked = threading.Event()
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/keepalive"):
+            asked.set()
+            response: httpx.Response = scripts.error(410, "session_expired")
+            return response
+        return script(request)  # type: ignore[no-any-return]
+
+    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+        env = client.make("echo")
+        env.reset()
+        thread = client._heartbeat._thread
+        assert thread is not None and asked.wait(30.0)
+        thread.join(30.0)
+        assert not client._heartbeat.running
+
+
+def test_a_real_session_outlives_its_idle_timeout(url: str) -> None:
+    """With 0.6 s idle timeout and a beat each 0.2 s, ten beats take three times the timeout."""
+    beats = threading.Semaphore(0)
+
+    class Transport(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = super().handle_request(request)
+            if request.url.path.endswith("/keepalive"):
+                beats.release()
+            return response
+
+    with Hub(url, transport=Transport()) as hub:
+        env = hub.make("echo", idle_timeout_s=0.6)
+        env.reset()
+        session = env.session_id
+        for _ in range(10):
+            assert beats.acquire(timeout=30.0)
+        assert env.step("still there")[0] == "still there"
+        assert env.session_id == session
+
+
+async def test_one_task_keeps_all_sessions_of_an_asynchronous_hub_alive(url: str) -> None:
+    beats = asyncio.Semaphore(0)
+
+    class Transport(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            response = await super().handle_async_request(request)
+            if request.url.path.endswith("/keepalive"):
+                beats.release()
+            return response
+
+    async with AsyncHub(url, transport=Transport()) as hub:
+        envs = [await hub.make("echo", idle_timeout_s=0.6) for _ in range(3)]
+        for env in envs:
+            await env.reset()
+        tasks = [task for task in asyncio.all_tasks() if task.get_name() == "envhub-heartbeat"]
+        assert len(tasks) == 1
+        for _ in range(30):
+            await asyncio.wait_for(beats.acquire(), 30.0)
+        for env in envs:
+            assert (await env.step("still there"))[0] == "still there"
+            await env.close()
+        await asyncio.wait_for(tasks[0], 30.0)
+        assert not hub._heartbeat.running
+
+
+async def test_an_asynchronous_session_that_is_gone_is_dropped(scripts: Any) -> None:
+    script = scripts.hub()
+    script.idle_timeout_s = 0.03
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/keepalive"):
+            response: httpx.Response = scripts.error(404, "unknown_session")
+            return response
+        return script(request)  # type: ignore[no-any-return]
+
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+        env = await client.make("echo")
+        await env.reset()
+        task = client._heartbeat._task
+        assert task is not None
+        await asyncio.wait_for(task, 30.0)
+        assert not client._heartbeat.running
+
+
+@pytest.mark.parametrize("beat", [True, False])
+def test_a_session_may_go_without_heartbeat(scripts: Any, beat: bool) -> None:
+    script = scripts.hub()
+    with script.client() as client:
+        env = client.make("echo", heartbeat=beat)
+        env.reset()
+        assert client._heartbeat._beats._entries["s0"].beat is beat

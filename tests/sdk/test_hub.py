@@ -1,0 +1,249 @@
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+import envhub_sdk
+from envhub_sdk import Hub, _retry
+
+
+def test_the_url_and_token_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, scripts: Any) -> None:
+    monkeypatch.setenv("ENVHUB_URL", "http://elsewhere:9/prefix/")
+    monkeypatch.setenv("ENVHUB_TOKEN", "secret\n")
+    seen = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"envs": [scripts.env()]})
+
+    with Hub(transport=httpx.MockTransport(handler)) as hub:
+        assert [env.name for env in hub.envs()] == ["echo"]
+    assert str(seen[0].url) == "http://elsewhere:9/prefix/v1/envs"
+    assert seen[0].headers["authorization"] == "Bearer secret"
+
+
+def test_without_any_url_the_hub_of_this_machine_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENVHUB_URL", raising=False)
+    with Hub() as hub:
+        assert hub.url == "http://127.0.0.1:8000"
+
+
+def test_what_is_no_url_is_refused() -> None:
+    with pytest.raises(ValueError, match="no URL of a hub"):
+        Hub("127.0.0.1:8000")
+
+
+def test_names_are_quoted_in_paths(scripts: Any) -> None:
+    hub = scripts.hub(httpx.Response(200, json=scripts.env()))
+    with hub.client() as client:
+        client.env("a/b c")
+    assert hub.requests[0].url.raw_path == b"/v1/envs/a%2Fb%20c"
+
+
+def test_tasks_are_fetched_page_by_page(scripts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envhub_sdk._hub.TASK_PAGE", 2)
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        offset, limit = int(request.url.params["offset"]), int(request.url.params["limit"])
+        assert request.url.params["split"] == "test"
+        tasks = [{"id": i} for i in range(5)][offset : offset + limit]
+        return httpx.Response(200, json={"split": "test", "total": 5, "offset": offset, "tasks": tasks})
+
+    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as hub:
+        assert [task["id"] for task in hub.iter_tasks("echo", "test")] == [0, 1, 2, 3, 4]
+
+
+def test_a_request_without_an_answer_is_sent_again(scripts: Any) -> None:
+    hub = scripts.hub(
+        httpx.ReadError("cut"), httpx.ConnectTimeout("slow"), httpx.Response(200, json={"envs": []})
+    )
+    with hub.client() as client:
+        assert client.envs() == []
+    assert len(hub.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (httpx.ConnectError("refused"), envhub_sdk.ConnectFailed),
+        (httpx.ReadTimeout("slow"), envhub_sdk.AnswerTimeout),
+        (httpx.RemoteProtocolError("cut"), envhub_sdk.AnswerLost),
+    ],
+)
+def test_after_the_retries_the_last_failure_is_raised(
+    scripts: Any, failure: Exception, kind: type[Exception]
+) -> None:
+    hub = scripts.hub(*[failure] * 3)
+    with hub.client(retries=2) as client, pytest.raises(kind, match=r"GET http://hub.test/v1/envs"):
+        client.envs()
+    assert len(hub.requests) == 3
+
+
+def test_an_error_that_would_come_again_is_raised_at_once(scripts: Any) -> None:
+    hub = scripts.hub(scripts.error(401, "unauthorized"))
+    with hub.client() as client, pytest.raises(envhub_sdk.Unauthorized) as caught:
+        client.envs()
+    assert caught.value.details == {"fact": 1}
+    assert len(hub.requests) == 1
+
+
+def test_a_busy_hub_is_asked_again_after_as_long_as_it_says(
+    scripts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("envhub_sdk._hub.time.sleep", pauses.append)
+    hub = scripts.hub(scripts.error(503, "not_ready", retry_after="7"), httpx.Response(200, json={"envs": []}))
+    with hub.client() as client:
+        client.envs()
+    assert pauses == [7.0]
+
+
+def test_a_hub_that_asks_for_too_long_a_pause_is_not_waited_for(scripts: Any) -> None:
+    hub = scripts.hub(scripts.error(429, "queue_full", retry_after="3600"))
+    with hub.client() as client, pytest.raises(envhub_sdk.QueueFull) as caught:
+        client.envs()
+    assert caught.value.retry_after == 3600
+
+
+def test_pauses_grow_and_are_jittered(scripts: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("envhub_sdk._hub.time.sleep", pauses.append)
+    monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 1.0)
+    hub = scripts.hub(*[httpx.ReadError("cut")] * 6)
+    with hub.client() as client, pytest.raises(envhub_sdk.AnswerLost):
+        client.envs()
+    assert len(pauses) == 5
+    for pause, longest in zip(pauses, [1, 2, 4, 5, 5], strict=True):
+        assert longest / 2 <= pause <= longest
+
+
+def test_an_open_waits_for_a_replica_as_long_as_the_caller_said(scripts: Any) -> None:
+    """A free replica is awaited by the hub; asking again on top of that would multiply the wait."""
+    hub = scripts.hub(scripts.error(503, "no_free_replica", retry_after="1"))
+    with hub.client() as client:
+        env = client.make("echo", wait_s=0.5)
+        with pytest.raises(envhub_sdk.NoFreeReplica):
+            env.reset()
+    assert hub.bodies("/v1/envs/echo/sessions")[0]["wait_s"] == 0.5
+
+
+def test_an_answer_that_is_not_the_apis_says_so(scripts: Any) -> None:
+    hub = scripts.hub(httpx.Response(200, text="<html>hello</html>"))
+    with hub.client() as client, pytest.raises(envhub_sdk.UnexpectedAnswer, match="not EnvHub's API"):
+        client.envs()
+
+
+def test_the_read_timeout_leaves_the_environment_its_time(scripts: Any) -> None:
+    hub = scripts.hub()
+    with hub.client(timeout=5.0) as client:
+        client.make("echo", wait_s=2.0).reset()
+    # timeout 5 + reset_timeout_s 30 + wait_s 2
+    assert hub.requests[0].extensions["timeout"]["read"] == 37.0
+
+
+def test_closing_a_hub_closes_its_sessions_and_its_thread(scripts: Any) -> None:
+    hub = scripts.hub()
+    client = hub.client()
+    env = client.make("echo")
+    env.reset()
+    assert client._heartbeat.running
+    client.close()
+    assert not client._heartbeat.running
+    assert hub.bodies("/v1/close") == [{"session_ids": ["s0"]}]
+    env.close()
+    client.close()
+
+
+def test_wait_ready_waits_and_then_says_what_is_missing(
+    scripts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envhub_sdk._hub.READY_PAUSE_S", 0.0)
+    hub = scripts.hub(
+        httpx.ConnectError("no"), scripts.error(503, "not_ready"), httpx.Response(200, json={"status": "ready"})
+    )
+    with hub.client() as client:
+        client.wait_ready(60.0)
+    hub = scripts.hub(scripts.error(503, "not_ready"))
+    with hub.client() as client, pytest.raises(envhub_sdk.NotReady):
+        client.wait_ready(-1.0)
+
+
+# -- against a real hub -----------------------------------------------------------------------------
+
+
+def test_a_real_hub_is_alive_ready_and_lists_what_it_serves(hub: Hub) -> None:
+    hub.wait_ready()
+    assert hub.healthz() and hub.readyz()
+    served = {env.name: env for env in hub.envs()}
+    assert {"echo", "frozenlake", "webshop", "CartPole-v1"} <= served.keys()
+    assert hub.env("webshop").data == served["webshop"].data
+    assert len(list(hub.iter_tasks("frozenlake", "test"))) == 100
+    assert hub.tasks("webshop", "test", offset=2, limit=3)[0]["split"] == "test"
+    with pytest.raises(envhub_sdk.UnknownTask):
+        hub.tasks("webshop", "nosuchsplit")
+
+
+def test_an_unknown_environment_fails_at_make(hub: Hub) -> None:
+    with pytest.raises(envhub_sdk.UnknownEnv, match="frozenlake"):
+        hub.make("frozenlak")
+    with pytest.raises(envhub_sdk.UnknownEnv):
+        hub.make_vec("frozenlak", 2)
+
+
+def test_sessions_are_listed_with_their_labels(hub: Hub) -> None:
+    with hub.make("echo", labels={"run": "labelled"}) as env:
+        env.reset(seed=5)
+        mine = [state for state in hub.sessions() if state.labels == {"run": "labelled"}]
+        assert [(state.id, state.seed, state.step_index) for state in mine] == [(env.session_id, 5, 0)]
+        closed = env.session_id
+    assert closed not in {state.id for state in hub.sessions()}
+
+
+def test_a_hub_that_is_not_there_is_named(scripts: Any) -> None:
+    with Hub("http://127.0.0.1:9", retries=0) as hub:
+        with pytest.raises(envhub_sdk.ConnectFailed, match="envhub serve"):
+            hub.envs()
+        assert not hub.healthz()
+
+
+async def test_the_asynchronous_twin_asks_the_same(url: str, hub: Hub) -> None:
+    async with envhub_sdk.AsyncHub(url) as twin:
+        await twin.wait_ready()
+        assert await twin.healthz() and await twin.readyz()
+        assert [env.name for env in await twin.envs()] == [env.name for env in hub.envs()]
+        assert (await twin.env("echo")).version == hub.env("echo").version
+        assert await twin.tasks("webshop", limit=3) == hub.tasks("webshop", limit=3)
+        listed = [task async for task in twin.iter_tasks("frozenlake", "test")]
+        assert listed == list(hub.iter_tasks("frozenlake", "test"))
+        async with await twin.make("echo", labels={"run": "twin"}) as env:
+            await env.reset()
+            assert {"run": "twin"} in [state.labels for state in await twin.sessions()]
+        with pytest.raises(envhub_sdk.UnknownEnv):
+            await twin.make("nosuchenv")
+
+
+async def test_the_asynchronous_twin_retries_alike(scripts: Any) -> None:
+    hub = scripts.hub(
+        httpx.ReadError("cut"),
+        scripts.error(429, "queue_full", retry_after="0"),
+        httpx.Response(200, json={"envs": []}),
+        scripts.error(500, "internal_error"),
+    )
+    async with hub.async_client() as client:
+        assert await client.envs() == []
+        with pytest.raises(envhub_sdk.InternalError):
+            await client.envs()
+
+
+async def test_closing_the_asynchronous_twin_closes_its_sessions(scripts: Any) -> None:
+    hub = scripts.hub()
+    client = hub.async_client()
+    env = await client.make("echo")
+    await env.reset()
+    assert client._heartbeat.running
+    await client.close()
+    assert not client._heartbeat.running
+    assert json.loads(hub.requests[-1].content) == {"session_ids": ["s0"]}
+    await env.close()
+    await client.close()
