@@ -1,0 +1,12 @@
+"""The base install is the client alone: it imports, and nothing of the server comes with it."""
+
+import importlib.util
+
+import envhub_sdk
+import gymnasium
+
+SERVER = ("fastapi", "uvicorn", "starlette", "typer", "rapidfuzz", "torch")
+present = [name for name in SERVER if importlib.util.find_spec(name)]
+assert not present, f"the base install brings {present}"
+assert "envhub/webshop" in gymnasium.registry, "importing the SDK did not register envhub/webshop"
+print(f"the SDK alone imports, with {len(envhub_sdk.__all__)} public names")

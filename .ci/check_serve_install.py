@@ -1,0 +1,23 @@
+"""The served install plays: the real command with 64 WebShops, the banner's snippet, and a clean end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+COMMAND = [str(Path(sys.executable).with_name("envhub")), "serve", "--env", "webshop", "--replicas", "64"]
+
+started = time.monotonic()
+with subprocess.Popen([*COMMAND, "--port", "0", "--json"], stdout=subprocess.PIPE, text=True) as hub:
+    assert hub.stdout is not None
+    ready = json.loads(hub.stdout.readline())
+    print(f"ready after {time.monotonic() - started:.1f} s: {ready}")
+    snippet = f'from envhub_sdk import Hub\nenv = Hub("{ready["url"]}").make("webshop")\nprint(env.reset(seed=0))\n'
+    played = subprocess.run([sys.executable, "-c", snippet], check=True, capture_output=True, text=True)
+    assert "Instruction:" in played.stdout, played
+    stopping = time.monotonic()
+    hub.send_signal(signal.SIGINT)
+    assert hub.wait(10) == 0, f"the hub ended with status {hub.returncode}"
+    print(f"played, and stopped after {time.monotonic() - stopping:.1f} s")
