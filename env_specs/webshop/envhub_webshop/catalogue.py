@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from envhub_webshop.search import SearchIndex
 
 
+class Sums(Protocol):
+    """Numbers by position: a list or an array."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    def __getitem__(self, at: int, /) -> Any:
+        """Return the number at a position."""
+
+
 class Catalogue(Protocol):
     """Products, goals and search of one shop, read-only and shared by all replicas of a worker.
 
@@ -19,7 +29,6 @@ class Catalogue(Protocol):
         name: What the data is called, such as ``embedded``.
         digest: ``sha256:`` and the digest over the data files.
         goals: All goals in the shop's order (shuffled once while loading). Items may be built when asked.
-        cumulative_weights: 0 and then the running sum of the goals' weights: one entry more than goals.
         random_state: The state (``random.Random.getstate()``) of the generator right after it shuffled the
             goals. Faithful mode continues this stream.
         splits: Split name to the asins whose goals belong to it, where the data says so; else None.
@@ -28,9 +37,12 @@ class Catalogue(Protocol):
     name: str
     digest: str
     goals: Sequence[Goal]
-    cumulative_weights: Sequence[float]
     random_state: tuple[Any, ...]
     splits: Mapping[str, Sequence[str]] | None
+
+    @property
+    def cumulative_weights(self) -> Sums:
+        """0 and then the running sum of the goals' weights: one entry more than goals."""
 
     def __len__(self) -> int:
         """Return the number of products."""
@@ -69,7 +81,7 @@ class MemoryCatalogue:
         self.goals = goals
         self.random_state = random_state
         self.splits = splits
-        self.cumulative_weights: Sequence[float] = running_sum([goal.weight for goal in goals])
+        self.cumulative_weights = running_sum([goal.weight for goal in goals])
         self._products = list(products)
         self._search = index.search
         self._positions = {product.asin: at for at, product in enumerate(products)}

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from envhub_webshop import files, goals, state
+from envhub_webshop import files, goals, state, store
 from envhub_webshop.catalogue import Catalogue
-from envhub_webshop.errors import EpisodeOver, InvalidAction, InvalidOptions
+from envhub_webshop.errors import DataError, EpisodeOver, InvalidAction, InvalidOptions
 from envhub_webshop.loader import load
 from envhub_webshop.observer import Observer
 from envhub_webshop.page import SEARCH
@@ -99,16 +99,9 @@ class WebShopEnv:
                 many goals, drawn by weight, -1 for all). Other keys are not looked at.
 
         Raises:
-            DataError: The data is missing or wrong.
+            DataError: The data is missing or wrong, or a folder was prepared for another configuration.
         """
-        folder = Path(config["data_dir"]).expanduser() if config["data_dir"] else files.EMBEDDED
-        catalogue = load(
-            folder,
-            name=folder.name if config["data_dir"] else "embedded",
-            human=config["human_goals"],
-            seed=config["seed"],
-            num_products=config["num_products"],
-        )
+        catalogue = _open(config["data_dir"], config["human_goals"], config["seed"], config["num_products"])
         selection = goals.select(catalogue, config["limit_goals"])
         return Shared(catalogue, selection, Tasks(selection.goals, catalogue.splits))
 
@@ -248,3 +241,21 @@ class WebShopEnv:
             info["reward_parts"] = self._open_session().parts
             info["success"] = outcome.reward == 1.0
         return info
+
+
+def _open(data_dir: str, human_goals: bool, seed: int, num_products: int) -> Catalogue:
+    if not data_dir:
+        return load(files.EMBEDDED, name="embedded", human=human_goals, seed=seed, num_products=num_products)
+    folder = Path(data_dir).expanduser()
+    if not store.is_prepared(folder):
+        return load(folder, name=folder.name, human=human_goals, seed=seed, num_products=num_products)
+    stored = store.open(folder)
+    wanted = {"human_goals": human_goals, "seed": seed, "num_products": num_products}
+    for key, value in wanted.items():
+        made_with = getattr(stored, key)
+        if made_with != value:
+            raise DataError(
+                f"{folder} was prepared with {key} = {made_with}, not {value}. Set {key} = {made_with}, or"
+                f" prepare the data again with `envhub data prepare webshop`"
+            )
+    return stored

@@ -29,12 +29,18 @@ class Files(NamedTuple):
     splits: Path | None
 
 
-def find(folder: Path, num_products: int, human_goals: bool) -> Files:
+def find(folder: Path, num_products: int, human_goals: bool, title_nouns: Path | None = None) -> Files:
     """Find the files of a catalogue in a folder.
 
     Where there are several product files (``items_shuffle.json`` and ``items_shuffle_1000.json``), the one
     named after `num_products` is taken, else the one without a number. The other files are those with the
     same ending, or the only ones of their kind.
+
+    Args:
+        folder: The folder.
+        num_products: How many products are wanted; 0 for all.
+        human_goals: Whether the instructions written by people are wanted.
+        title_nouns: The file of title nouns to take where the folder has none.
 
     Raises:
         DataError: The folder or a file is missing; says which and what to do.
@@ -54,7 +60,7 @@ def find(folder: Path, num_products: int, human_goals: bool) -> Files:
             f"{folder}: there is no items_human_ins*.json, the instructions written by people. Add it, or set"
             " human_goals = false for goals made from the products' own instructions"
         )
-    nouns = _pick(folder, "title_nouns", ["", ending])
+    nouns = _pick(folder, "title_nouns", ["", ending]) or title_nouns
     if nouns is None:
         raise DataError(
             f"{folder}: there is no title_nouns.json, the nouns of the product titles, which the reward"

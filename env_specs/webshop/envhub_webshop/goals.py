@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
-from envhub_webshop.catalogue import Catalogue, running_sum
+from envhub_webshop.catalogue import Catalogue, Sums, running_sum
 from envhub_webshop.errors import InvalidOptions
 from envhub_webshop.goal import Goal, combinations, human_goal, synthetic_goal
 from envhub_webshop.product import Product
@@ -41,7 +41,7 @@ class Selection(NamedTuple):
     """Some goals of a catalogue, as sessions draw them (see `Catalogue` for the fields)."""
 
     goals: Sequence[Goal]
-    cumulative_weights: Sequence[float]
+    cumulative_weights: Sums
     random_state: tuple[Any, ...]
 
 
@@ -106,7 +106,7 @@ def shuffled(goals: list[Goal]) -> tuple[list[Goal], tuple[Any, ...]]:
     return goals, rng.getstate()
 
 
-def draw_goal(cumulative_weights: Sequence[float], rng: random.Random) -> int:
+def draw_goal(cumulative_weights: Sums, rng: random.Random) -> int:
     """Draw a goal by weight, as the published environment does.
 
     Because the sums begin with 0, each draw lands one goal too far and the last goal gets the first one's
