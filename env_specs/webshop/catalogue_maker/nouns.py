@@ -8,10 +8,10 @@ OTHER_WORDS = frozenset(
     """
     a about absorbing adjustable after aging all an and anti artificial assorted baked behind big
     bleached braided brightening by can cancelling chewy clean coated cold compact compostable
-    conditioning cooked curly daily damaged deep dimmable double down dried dry drying dual dull
-    dusty easy eco efficient elastic elevated engineered essential everyday expandable extra facial
-    fast faux favorite fine flat foldable folding for free french fresh friendly full genuine greasy
-    handmade heavy herbal high hot hyaluronic iced in included individually indoor industrial
+    conditioning cooked crunchy curly daily damaged deep dimmable double down dried dry drying dual
+    dull dusty easy eco efficient elastic elevated engineered essential everyday expandable extra
+    facial fast faux favorite fine flat foldable folding for free french fresh friendly full genuine
+    greasy handmade heavy herbal high hot hyaluronic iced in included individually indoor industrial
     install insulated italian japanese korean kosher large lasting light limited lined living long
     loose low luminous made magnetic matte meatless mid military mini minimalist moisturizing
     natural no non of oily old on one open operated organic original orthopedic outdoor over
