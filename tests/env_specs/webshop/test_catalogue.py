@@ -158,6 +158,15 @@ def test_splits_share_no_product_and_are_large_enough(
     assert goals["train"] >= 500 and goals["validation"] >= 100 and goals["test"] >= 100
 
 
+def test_no_family_of_near_duplicates_is_in_two_splits(products: list[dict[str, Any]]) -> None:
+    split_of = {asin: name for name, asins in read("splits.json").items() for asin in asins}
+    families: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for product in products:
+        families[product["query"], product["page"]].append(split_of[product["asin"]])
+    assert max(len(members) for members in families.values()) > 2
+    assert all(len(set(members)) == 1 for members in families.values())
+
+
 def test_title_nouns_leave_out_the_words_around_them() -> None:
     title = "Harrowfen Women's Soft T-Shirt with a Long Sleeve, Machine Washable, 2 Pack"
     assert title_nouns(title) == ["harrowfen", "women", "shirt", "sleeve", "machine", "pack"]
