@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
+from starlette.requests import ClientDisconnect
 
 from envhub.server._http import decode
 from envhub.server._hub import Hub
@@ -81,8 +82,8 @@ def create_router(hub: Hub) -> APIRouter:
 
     @router.post("/v1/envs/{env}/sessions")
     async def open_sessions(env: str, request: Request) -> Response:
-        body = await request.body()
-        return json_response(await sessions.open(env, decode(_open, body or b"{}")))
+        wanted = decode(_open, await request.body() or b"{}")
+        return json_response(await _while_connected(request, sessions.open(env, wanted)))
 
     @router.get("/v1/sessions")
     async def list_sessions() -> Response:
@@ -135,6 +136,25 @@ def create_router(hub: Hub) -> APIRouter:
         return json_response({"results": [Closed(session_id) for session_id in batch.session_ids]})
 
     return router
+
+
+async def _while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -> bytes:
+    """Does the work unless the client leaves first: nobody would close what is opened for it."""
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_disconnect(request))
+    try:
+        await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+
+
+async def _disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _not_yet(hub: Hub, verb: str) -> Callable[[str], Awaitable[Response]]:

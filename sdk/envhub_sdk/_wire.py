@@ -9,7 +9,7 @@ through the hub as bytes, unparsed.
 
 from typing import Annotated, Any, Literal, NamedTuple
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 __all__ = [
     "CODES",
@@ -173,8 +173,8 @@ class SessionState(Struct):
     episode_id: str | None
     step_index: int
     """Index of the next step."""
-    episode_return: float
-    """Sum of the rewards of this episode so far."""
+    episode_return: float = field(name="return")
+    """Sum of the rewards of this episode so far; `return` on the wire."""
     terminated: bool
     truncated: bool
     worker_generation: int
@@ -281,9 +281,6 @@ class StepItem(Struct, forbid_unknown_fields=True):
     action: Raw
     step_index: Index | None = None
     episode_id: str | None = None
-    reset: ResetRequest | None = None
-    """With `autoreset`: how the next episode starts, should this step end one. Without it the hub draws
-    a seed and repeats the options of the session's last reset."""
 
 
 class BatchStep(Struct, forbid_unknown_fields=True):
@@ -291,7 +288,8 @@ class BatchStep(Struct, forbid_unknown_fields=True):
 
     steps: Annotated[list[StepItem], Meta(max_length=65_536)]
     autoreset: bool = False
-    """Reset a session whose episode this step ends; its answer then holds both (`reset`)."""
+    """Reset a session whose episode this step ends; its answer then holds both (`reset`). The seed of the
+    next episode follows from the last one's; the options are the same, the task is drawn anew."""
 
 
 class ResetItem(Struct, forbid_unknown_fields=True):
