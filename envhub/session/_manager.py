@@ -96,6 +96,14 @@ class Sessions:
                 raise HubError(
                     "malformed_request", f"{len(values)} {name} for {request.count} sessions: give one each"
                 )
+        total = pool.status().total
+        if request.count > total:
+            raise HubError(
+                "invalid_options",
+                f"{request.count} sessions of {env} were asked for at once and it has {total} replicas: "
+                f"ask for fewer, or serve more (--env {env}={request.count})",
+                {"env": env, "replicas": total},
+            )
         sessions = await self._lease(env, pool, request)
         resets: list[bytes] = [b""] * len(sessions)
         try:
