@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import string
+from collections.abc import Sequence
 from typing import Any, Callable
 
 from envhub_webshop.catalogue import Catalogue
@@ -21,7 +22,12 @@ from envhub_webshop.shop import Session, Shop
 
 
 class ClassicServer:
-    """The goals, sessions and random numbers behind some environments."""
+    """The goals, sessions and random numbers behind some environments.
+
+    Attributes:
+        sessions: All sessions by name; none is ever removed.
+        random: Draws session names, goals and ``<r>`` results. Goes on after the goals were chosen.
+    """
 
     def __init__(
         self,
@@ -31,12 +37,7 @@ class ClassicServer:
         limit_goals: int = -1,
         show_attrs: bool = False,
     ) -> None:
-        """Choose the goals (see `goals.select`).
-
-        Attributes:
-            sessions: All sessions by name; none is ever removed.
-            random: Draws session names, goals and ``<r>`` results. Goes on after the goals were chosen.
-        """
+        """Choose the goals (see `goals.select`)."""
         self.catalogue = catalogue
         self.selection = select(catalogue, limit_goals, filter_goals)
         self.show_attrs = show_attrs
@@ -45,7 +46,7 @@ class ClassicServer:
         self.random.setstate(self.selection.random_state)
 
     @property
-    def goals(self) -> Any:
+    def goals(self) -> Sequence[Goal]:
         """The goals, in order."""
         return self.selection.goals
 

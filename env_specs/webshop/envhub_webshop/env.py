@@ -17,6 +17,9 @@ from envhub_webshop.rules import FaithfulRules, FixedRules, Rules
 from envhub_webshop.shop import Outcome, Session, Shop
 from envhub_webshop.tasks import Tasks
 
+MODES = ("fixed", "faithful")
+"""Without the published shop's traps, or exactly as published."""
+
 
 class Shared(NamedTuple):
     """What the replicas of a worker share: the catalogue, the goals kept of it, and their splits."""
@@ -67,7 +70,13 @@ class WebShopEnv:
             num_prev_obs: How many earlier observations each observation begins with.
             num_prev_actions: How many actions each observation begins with.
             session_prefix: Stands before the session's name in URLs.
+
+        Raises:
+            ValueError: There is no such mode or observation mode.
+            DataError: See `load_shared`.
         """
+        if mode not in MODES:
+            raise ValueError(f"there is no mode {mode!r}. Use one of: {', '.join(MODES)}")
         self.shared = shared or self.load_shared(
             {
                 "data_dir": data_dir,

@@ -42,7 +42,10 @@ def load(folder: Path, *, name: str, human: bool, seed: int, num_products: int =
 
     Raises:
         DataError: A file is missing or wrong; names file, item and field.
+        ValueError: `num_products` is negative.
     """
+    if num_products < 0:
+        raise ValueError(f"num_products = {num_products}: give 0 for all products or a number above 0")
     found = files.find(folder, num_products, human)
     rng = random.Random(seed)
     reader = ProductReader(

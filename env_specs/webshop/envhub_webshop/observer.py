@@ -10,6 +10,8 @@ from envhub_webshop import page as pages
 from envhub_webshop.html import html
 from envhub_webshop.shop import Session
 
+MODES = ("text", "text_rich", "url", "html")
+
 SEPARATOR = " [SEP] "
 
 
@@ -24,7 +26,12 @@ class Observer:
             show_attrs: Whether item pages have the button to the attributes page.
             num_prev_obs: How many earlier observations each observation begins with.
             num_prev_actions: How many actions each observation begins with.
+
+        Raises:
+            ValueError: There is no such mode.
         """
+        if mode not in MODES:
+            raise ValueError(f"there is no observation mode {mode!r}. Use one of: {', '.join(MODES)}")
         self._mode = mode
         self._show_attrs = show_attrs
         self._observations: deque[str] = deque(maxlen=num_prev_obs)

@@ -1,10 +1,12 @@
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from envhub_webshop import WebShopEnv
-from envhub_webshop.errors import EpisodeOver, InvalidAction, InvalidOptions, UnknownTask
+from envhub_webshop.errors import DataError, EpisodeOver, InvalidAction, InvalidOptions, UnknownTask
+from envhub_webshop.prepare import main_prepare
 from envhub_webshop.tasks import Tasks
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -228,6 +230,30 @@ def test_data_info_names_the_data(make_env: MakeEnv) -> None:
     info = make_env(PRODUCTS, num_products=10).data_info()
     assert (info["products"], info["goals"]) == (10, 40)
     assert info["digest"].startswith("sha256:")
+
+
+def test_unknown_modes_are_refused(make_env: MakeEnv) -> None:
+    shared = make_env(PRODUCTS).shared
+    with pytest.raises(ValueError, match="no mode 'faithfull'"):
+        WebShopEnv(shared, mode="faithfull")
+    with pytest.raises(ValueError, match="no observation mode 'image'"):
+        WebShopEnv(shared, observation_mode="image")
+    with pytest.raises(ValueError, match="num_products = -1"):
+        make_env(PRODUCTS, num_products=-1)
+
+
+def test_a_prepared_folder_plays_the_same(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env(PRODUCTS)
+    folder = main_prepare(tmp_path, tmp_path / "prepared", human_goals=False)
+    other = WebShopEnv(data_dir=str(folder), human_goals=False)
+    assert other.data_info() == env.data_info()
+    for replica in (env, other):
+        replica.reset(seed=4)
+    assert follow(other, ["search[lamp]", 4, "click[red]", 7]) == follow(
+        env, ["search[lamp]", 4, "click[red]", 7]
+    )
+    with pytest.raises(DataError, match="was prepared with seed = 0, not 3"):
+        WebShopEnv(data_dir=str(folder), human_goals=False, seed=3)
 
 
 def test_the_embedded_catalogue_is_the_default() -> None:
