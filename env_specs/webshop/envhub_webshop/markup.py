@@ -45,8 +45,8 @@ class Links:
 
 
 def _query(pairs: Iterable[tuple[str, Any]]) -> str:
-    encoded = (f"{key}={quote(str(value), safe=_SAFE_IN_QUERY).replace(' ', '+')}" for key, value in pairs)
-    return escape("/?" + "&".join(encoded))
+    encoded = (f"{key}={quote(str(value), _SAFE_IN_QUERY, errors='replace')}" for key, value in pairs)
+    return escape("/?" + "&".join(encoded).replace(" ", "+"))
 
 
 def shop_frame(link: Links, instruction: str, back: str, body: str) -> str:

@@ -1,13 +1,16 @@
+import inspect
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from envhub_webshop import WebShopEnv
+from envhub_webshop import WebShopEnv, observer
+from envhub_webshop import env as env_module
 from envhub_webshop.errors import DataError, EpisodeOver, InvalidAction, InvalidOptions, UnknownTask
 from envhub_webshop.prepare import main_prepare
-from envhub_webshop.tasks import Tasks
+from envhub_webshop.tasks import NAMES, Tasks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -322,6 +325,35 @@ def test_the_same_seed_task_and_actions_show_the_same(make_env: MakeEnv) -> None
         replica.reset(seed=11, options={"task": {"id": "goal-4"}})
         seen.append(follow(replica, actions))
     assert seen[0] == seen[1] == seen[2]
+
+
+def test_no_text_breaks_an_episode(make_env: MakeEnv) -> None:
+    shared = make_env(PRODUCTS).shared
+    envs = [WebShopEnv(shared, observation_mode=mode) for mode in ("text", "text_rich", "url", "html")]
+    texts = st.text(st.characters(exclude_categories=[]), max_size=20)
+    actions = st.one_of(texts, texts.map("search[{}]".format), texts.map("click[{}]".format))
+
+    @settings(derandomize=True, deadline=None, max_examples=60)
+    @given(st.lists(actions, max_size=5), st.integers(0, 20))
+    def check(before: list[str], number: int) -> None:
+        for env in envs:
+            env.reset(options={"task": {"id": "goal-0"}})
+            for _, reward, terminated, _, info in follow(env, [*before, "search[lamp]", number, *before]):
+                assert (reward, terminated) == (0.0, False)
+                assert info["task_id"] == "goal-0"
+
+    check()
+
+
+def test_the_declared_settings_are_those_of_the_class() -> None:
+    with (Path(__file__).resolve().parents[3] / "env_specs" / "webshop" / "envhub.toml").open("rb") as stream:
+        declared = tomllib.load(stream)
+    parameters = dict(inspect.signature(WebShopEnv.__init__).parameters)
+    defaults = {name: parameter.default for name, parameter in list(parameters.items())[2:]}
+    assert {name: key["default"] for name, key in declared["config"].items()} == defaults
+    assert tuple(declared["config"]["mode"]["choices"]) == env_module.MODES
+    assert tuple(declared["config"]["observation_mode"]["choices"]) == observer.MODES
+    assert tuple(declared["splits"]) == NAMES
 
 
 def test_a_state_of_other_data_is_refused(make_env: MakeEnv) -> None:
