@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,10 +37,9 @@ class IndexBuilder:
         self._lengths = array("i")
         self._flushed = 0
         self._parts: list[tuple[Array, Array, Array]] = []
-        self._spool: tempfile.TemporaryDirectory[str] | None = None
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._spool = tempfile.TemporaryDirectory(prefix="postings-", dir=folder)
+        self._spool = None if folder is None else folder / "postings"
+        if self._spool is not None:
+            self._spool.mkdir(parents=True)
 
     def add(self, text: str) -> None:
         """Add the next document."""
@@ -83,7 +82,7 @@ class IndexBuilder:
         )
         self._parts.clear()
         if self._spool is not None:
-            self._spool.cleanup()
+            shutil.rmtree(self._spool)
         return arrays
 
     def _flush(self) -> None:
@@ -94,7 +93,7 @@ class IndexBuilder:
         keys, counts = np.unique(keys, return_counts=True)
         part = ((keys >> 32).astype(np.int32), keys.astype(np.int32), counts.astype(np.int32))
         if self._spool is not None:
-            path = Path(self._spool.name) / f"{len(self._parts)}.npy"
+            path = self._spool / f"{len(self._parts)}.npy"
             np.save(path, np.stack(part))
             stored = np.load(path, mmap_mode="r")
             part = (stored[0], stored[1], stored[2])

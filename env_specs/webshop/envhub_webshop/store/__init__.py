@@ -3,6 +3,6 @@
 from envhub_webshop.store.catalogue import StoredCatalogue
 from envhub_webshop.store.catalogue import StoredCatalogue as open
 from envhub_webshop.store.manifest import is_prepared, verify
-from envhub_webshop.store.write import prepare
+from envhub_webshop.store.write import begin_folder, prepare
 
-__all__ = ["StoredCatalogue", "is_prepared", "open", "prepare", "verify"]
+__all__ = ["StoredCatalogue", "begin_folder", "is_prepared", "open", "prepare", "verify"]

@@ -36,7 +36,7 @@ class GoalPacker:
         """
         self._folder = folder
         self._written = written
-        self._records = None if written is None else RecordWriter(folder / "written")
+        self._texts: list[bytes] = []
         self._owners = array("i")
         self._prices = array("d")
         self._counts = array("q")
@@ -59,8 +59,7 @@ class GoalPacker:
             for one in self._written.get(product.asin, ()):
                 if one.attributes:
                     self._ask(number, product, 1, ())
-                    assert self._records is not None
-                    self._records.add(json.dumps(one).encode())
+                    self._texts.append(json.dumps(one).encode())
         return any(self._counts[before:])
 
     def finish(self, rng: random.Random) -> tuple[int, tuple[Any, ...]]:
@@ -90,8 +89,10 @@ class GoalPacker:
         )
         for name, value in zip(_ARRAYS, values):
             save(self._folder / f"{name}.npy", value)
-        if self._records is not None:
-            self._records.close()
+        if self._written is not None:
+            with RecordWriter(self._folder / "written") as records:
+                for text in self._texts:
+                    records.add(text)
         return len(ordered), shuffler.getstate()
 
     def _ask(self, number: int, product: Product, count: int, attributes: Sequence[str]) -> None:

@@ -43,7 +43,10 @@ class RecordWriter:
         self._end += len(record)
         self._ends.append(self._end)
 
-    def close(self) -> None:
+    def __enter__(self) -> RecordWriter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         """Finish the files."""
         self._file.close()
         save(self._path.with_suffix(".npy"), np.array(self._ends, np.int64))

@@ -60,17 +60,37 @@ def object_entries(path: Path) -> Iterator[tuple[str, Any]]:
                 return
 
 
+def named_entries(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of a file: one JSON object, or (``.jsonl``) a name and a value a line.
+
+    The first line of a ``.jsonl`` file tells where it is from and is left out.
+
+    Raises:
+        DataError: The file can't be read or is no such JSON.
+    """
+    if path.suffix != ".jsonl":
+        yield from object_entries(path)
+        return
+    with path.open("rb") as lines:
+        next(lines, None)
+        for at, line in enumerate(lines, 2):
+            try:
+                name, value = json.loads(line)
+            except ValueError as error:
+                raise DataError(f"{path}: line {at} is no name and value. Delete the file") from error
+            yield name, value
+
+
 class StoredMapping(Mapping[str, Any]):
     """A JSON object in a temporary folder: the keys are found, the values read, on disk."""
 
     def __init__(self, folder: Path, name: str, entries: Iterator[tuple[str, Any]]) -> None:
         """Write the entries to files in a folder; of an asin that is repeated the last entry counts."""
-        writer = RecordWriter(folder / name)
         numbers: dict[bytes, int] = {}
-        for key, value in entries:
-            numbers[encode(key)] = len(writer)
-            writer.add(json.dumps(value).encode())
-        writer.close()
+        with RecordWriter(folder / name) as writer:
+            for key, value in entries:
+                numbers[encode(key)] = len(writer)
+                writer.add(json.dumps(value).encode())
         ordered = sorted(numbers)
         data, ends = pack(ordered)
         for part, values in (("keys", data), ("ends", ends)):

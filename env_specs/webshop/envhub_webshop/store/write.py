@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,10 +21,16 @@ from envhub_webshop.store.catalogue import encode_product
 from envhub_webshop.store.goals import GoalPacker
 from envhub_webshop.store.manifest import is_prepared, write_manifest
 from envhub_webshop.store.records import RecordWriter, save_groups
-from envhub_webshop.store.stream import StoredMapping, array_entries, object_entries
+from envhub_webshop.store.stream import StoredMapping, array_entries, named_entries, object_entries
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage, how much of it is done, and how much there is."""
+
+
+_OWN = re.compile(
+    r"index|goals|entries-.*|manifest\.json\.part|title_nouns\.jsonl"
+    r"|products\.(bin|npy)|(asins|categories|queries)_[a-z]+\.npy"
+)
 
 
 def prepare(
@@ -62,7 +69,7 @@ def prepare(
         report("attributes", 0, 2)
         attributes = StoredMapping(Path(scratch), "attributes", object_entries(found.attributes))
         report("attributes", 1, 2)
-        nouns = StoredMapping(Path(scratch), "nouns", object_entries(found.title_nouns))
+        nouns = StoredMapping(Path(scratch), "nouns", named_entries(found.title_nouns))
         report("attributes", 2, 2)
         reader = ProductReader(found, synthetic=found.human is None, attributes=attributes, title_nouns=nouns)
         entries = array_entries(found.products, lambda done, total: report("products", done, total))
@@ -91,33 +98,39 @@ def prepare(
 
 
 def begin_folder(out: Path) -> None:
-    """Make an empty folder of `out`, unless it holds something that is no left-over of `prepare`.
+    """Make the folder, or take one in which `prepare` was broken off.
 
     Raises:
-        DataError: It holds a prepared catalogue.
+        DataError: It holds a prepared catalogue, or files of another kind.
     """
     if is_prepared(out):
         raise DataError(f"{out}: holds a prepared catalogue already. Delete it, or choose another folder")
     out.mkdir(parents=True, exist_ok=True)
+    for path in out.iterdir():
+        if not _OWN.fullmatch(path.name):
+            raise DataError(
+                f"{out}: holds {path.name}, which is no part of a prepared catalogue. Choose a new folder"
+            )
+        if path.is_dir():
+            shutil.rmtree(path)
 
 
 def _write_products(products: Iterator[Product], out: Path, packer: GoalPacker, report: Progress) -> set[str]:
     """Write products, look-up tables and index; return the asins that have goals."""
-    records = RecordWriter(out / "products")
     builder = IndexBuilder(_folder(out / "index"))
     asins: list[str] = []
     categories: list[bytes] = []
     queries: list[bytes] = []
     asked: set[str] = set()
-    for number, product in enumerate(products):
-        records.add(encode_product(product))
-        builder.add(product.search_contents())
-        asins.append(product.asin)
-        categories.append(encode(product.category))
-        queries.append(encode(product.query))
-        if packer.add(number, product):
-            asked.add(product.asin)
-    records.close()
+    with RecordWriter(out / "products") as records:
+        for number, product in enumerate(products):
+            records.add(encode_product(product))
+            builder.add(product.search_contents())
+            asins.append(product.asin)
+            categories.append(encode(product.category))
+            queries.append(encode(product.query))
+            if packer.add(number, product):
+                asked.add(product.asin)
     if not asins:
         raise DataError("the product file holds no product. Fetch the file again")
     report("index", 0, 2)
