@@ -1,3 +1,4 @@
+import hashlib
 import inspect
 import json
 import tomllib
@@ -6,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from envhub_webshop import WebShopEnv, observer
+from envhub_webshop import WebShopEnv, files, observer
 from envhub_webshop import env as env_module
 from envhub_webshop.errors import DataError, EpisodeOver, InvalidAction, InvalidOptions, UnknownTask
 from envhub_webshop.prepare import main_prepare
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from .conftest import item
 
 MakeEnv = Callable[..., WebShopEnv]
+SPEC = Path(__file__).resolve().parents[3] / "env_specs" / "webshop" / "envhub.toml"
 PRODUCTS = [
     item(f"B{n}", options={"size": ["l", "s"], "colour": ["red", "l"]}, pricing="$5 - $50") for n in range(30)
 ]
@@ -345,9 +347,17 @@ def test_no_text_breaks_an_episode(make_env: MakeEnv) -> None:
     check()
 
 
+def test_the_declared_data_files_are_the_embedded_ones() -> None:
+    declared = {entry["name"]: entry for entry in tomllib.loads(SPEC.read_text("utf-8"))["data"]}
+    embedded = {f"data/{path.name}" for path in files.find(files.EMBEDDED, 0, True) if path is not None}
+    assert set(declared) == embedded
+    for name, entry in declared.items():
+        content = (SPEC.parent / name).read_bytes()
+        assert (entry["size"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest()), name
+
+
 def test_the_declared_settings_are_those_of_the_class() -> None:
-    with (Path(__file__).resolve().parents[3] / "env_specs" / "webshop" / "envhub.toml").open("rb") as stream:
-        declared = tomllib.load(stream)
+    declared = tomllib.loads(SPEC.read_text("utf-8"))
     parameters = dict(inspect.signature(WebShopEnv.__init__).parameters)
     defaults = {name: parameter.default for name, parameter in list(parameters.items())[2:]}
     assert {name: key["default"] for name, key in declared["config"].items()} == defaults
