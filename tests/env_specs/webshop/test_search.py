@@ -21,7 +21,7 @@ SIGNS = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def golden(rows: Any) -> SearchIndex:
     products = rows("products.jsonl")
     return SearchIndex.build((row["search_contents"] for row in products), (row["asin"] for row in products))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ Array = np.ndarray[Any, Any]
 SCAN_LIMIT = 100_000
 """A query with fewer postings than this is scored exhaustively, one with more is pruned."""
 _CACHED_TERMS = 100_000
+_CACHED_QUERIES = 512
+"""Results kept of the last queries: turning a page of results repeats the query."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class SearchIndex:
         self._vocabulary = SortedTexts(arrays.term_bytes, arrays.term_ends)
         self._terms: dict[str, int] = {}
         self._scratch: Array | None = None
+        self._recent = lru_cache(maxsize=_CACHED_QUERIES)(self._ranked)
 
     @classmethod
     def build(cls, documents: Iterable[str], ids: Iterable[str]) -> SearchIndex:
@@ -94,6 +98,9 @@ class SearchIndex:
 
     def ranked(self, query: str, k: int = 50) -> list[tuple[int, float]]:
         """Return the `k` best documents for a query with their scores, best first."""
+        return list(self._recent(query, k))
+
+    def _ranked(self, query: str, k: int) -> list[tuple[int, float]]:
         postings = self.postings(query)
         if not postings or k < 1:
             return []
