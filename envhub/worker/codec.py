@@ -55,11 +55,14 @@ def dump(value: Any) -> bytes:
         TypeError: Some part of it has no JSON form.
     """
     try:
-        text = _encode(value)
-    except ValueError as error:
-        if "Circular" in str(error):
-            raise TypeError("the value contains itself and has no JSON form") from None
-        text = _encode(_finite(value))
+        try:
+            text = _encode(value)
+        except ValueError as error:
+            if "Circular" in str(error):
+                raise RecursionError from None
+            text = _encode(_finite(value))
+    except RecursionError:
+        raise TypeError("the value contains itself or is nested too deeply: it has no JSON form") from None
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair: no UTF-8 has it
@@ -171,7 +174,10 @@ def _shape(value: Any, space: Any) -> Any:
         if kind in ("Box", "MultiDiscrete", "MultiBinary"):
             import numpy as np
 
-            return np.array(value, dtype=space.dtype).reshape(space.shape)
+            array = np.array(value, dtype=space.dtype).reshape(space.shape)
+            if array.dtype.kind in "iu" and np.array(value).dtype.kind not in "iub":  # NumPy would round
+                raise ValueError("its numbers must be integers")
+            return array
         if kind == "Tuple":
             if len(value) != len(space.spaces):
                 raise ValueError(f"it has {len(value)} parts, not {len(space.spaces)}")

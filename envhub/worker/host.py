@@ -83,7 +83,7 @@ class Host:
         }
 
     def _describe(self, replica: Replica, payload: bytes) -> Answer:
-        return frames.DONE, codec.dump(self._environment.describe(replica.env))
+        return replica.describe(self._environment.describe)
 
     def replica(self, slot: int) -> Replica:
         """The replica in a slot; an empty slot gets one."""

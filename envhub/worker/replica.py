@@ -89,9 +89,9 @@ class Replica:
 
     def reset(self, payload: bytes) -> Answer:
         """Starts an episode."""
-        request = json.loads(payload)
 
         def call() -> dict[str, Any]:
+            request = json.loads(payload)
             options = request["options"] or None
             observation, info = self.env.reset(seed=request["seed"], options=options)
             self._steps, self._over = 0, False
@@ -151,11 +151,15 @@ class Replica:
         except BaseException as error:
             return self._failure(error, "render", self._step_limit, fatal=False)
 
+    def describe(self, describe: Callable[[Any], dict[str, Any]]) -> Answer:
+        """Answers what `describe` says of the environment object."""
+        return self._guard(self._load_limit, "describing it", lambda: describe(self.env), fatal=False)
+
     def tasks(self, payload: bytes) -> Answer:
         """Lists a page of a split's tasks."""
-        request = json.loads(payload)
 
         def call() -> dict[str, Any]:
+            request = json.loads(payload)
             listed = self.env.tasks(request["split"])
             page = listed[request["offset"] : request["offset"] + request["limit"]]
             return {"total": len(listed), "tasks": list(page)}
@@ -173,9 +177,9 @@ class Replica:
 
     def set_state(self, payload: bytes) -> Answer:
         """Restores a native snapshot."""
-        request = json.loads(payload)
 
         def call() -> None:
+            request = json.loads(payload)
             self.env.set_state(request["state"])
             self._steps, self._over = request["steps"], request["over"]
 
