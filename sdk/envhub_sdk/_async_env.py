@@ -120,7 +120,7 @@ class AsyncEnv:
         return f"AsyncEnv({self.env_info.name}, session={self._session.id})"
 
     async def _open(self, seed: int, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        (opened,) = (await self._hub._send(self._session.open_call(seed, options))).sessions
+        (opened,) = (await self._hub._open(self._session.open_call(seed, options))).sessions
         heartbeat = self._session.settings.heartbeat
         self._hub._heartbeat.add(opened.id, opened.idle_timeout_s, self, heartbeat)
         return self._session.opened(opened)

@@ -26,6 +26,9 @@ __all__ = ["AsyncHub"]
 
 T = TypeVar("T")
 
+ABANDONED_S = 5.0
+"""How long `close` waits for sessions that were being opened for somebody who was cancelled."""
+
 
 class AsyncHub(BaseHub):
     """The twin of `Hub` for asyncio; use it in one event loop.
@@ -58,6 +61,7 @@ class AsyncHub(BaseHub):
         self._heartbeat = HeartbeatTask(
             lambda session: self._send(_calls.keepalive(session)), lambda gone: self._send(_calls.close(gone))
         )
+        self._abandoned: set[asyncio.Task[None]] = set()
 
     # -- environments -------------------------------------------------------------------------------
 
@@ -185,8 +189,10 @@ class AsyncHub(BaseHub):
 
         Raises:
             UnknownEnv: The hub does not serve the environment.
-            ValueError: Neither or both of `episodes` and `tasks` are given.
+            ValueError: Neither or both of `episodes` and `tasks` are given, or `concurrency` is below 1.
         """
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}: at least one session is needed")
         starts = starts_of(episodes, tasks, seed, options)
         info = await self.env(env)
         settings = Settings(None, split, wait_s, idle_timeout_s, labels or {})
@@ -197,7 +203,7 @@ class AsyncHub(BaseHub):
             max_steps=max_steps,
             progress=progress,
         )
-        return await collector.run(min(concurrency, info.replicas.get("total", concurrency)))
+        return await collector.run(min(concurrency, max(1, info.replicas["total"])))
 
     # -- closing ------------------------------------------------------------------------------------
 
@@ -206,6 +212,10 @@ class AsyncHub(BaseHub):
 
         Sessions the hub cannot be told about expire there. Closing again does nothing.
         """
+        if self._abandoned:
+            await asyncio.wait(self._abandoned, timeout=ABANDONED_S)
+        for task in self._abandoned:
+            task.cancel()
         sessions = await self._heartbeat.stop()
         if sessions and not self._client.is_closed:
             with contextlib.suppress(EnvHubError):
@@ -233,6 +243,21 @@ class AsyncHub(BaseHub):
             except EnvHubError as error:
                 pause = attempts.pause_after(error)
             await asyncio.sleep(pause)
+
+    async def _open(self, call: Call[_wire.OpenedSessions]) -> _wire.OpenedSessions:
+        """Open sessions; where the caller is cancelled meanwhile, close them as soon as they are open."""
+        opening = asyncio.create_task(self._send(call))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            task = asyncio.create_task(self._abandon(opening))
+            self._abandoned.add(task)
+            task.add_done_callback(self._abandoned.discard)
+            raise
+
+    async def _abandon(self, opening: asyncio.Task[_wire.OpenedSessions]) -> None:
+        with contextlib.suppress(EnvHubError):
+            await self._release([session.id for session in (await opening).sessions])
 
     async def _release(self, sessions: Sequence[str]) -> None:
         """Close sessions; one that the hub cannot be told about expires there."""

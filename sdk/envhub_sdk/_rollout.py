@@ -77,8 +77,8 @@ def blank(served: EnvInfo) -> Trajectory:
 class Collector:
     """Plays many episodes on some sessions at once.
 
-    Episodes are handed out in order; a session that finishes one takes the next. A session the hub has no
-    replica for hands its episode back as long as another session is there to play it.
+    Episodes are handed out in order; a worker that finishes one takes the next. A worker the hub has no
+    replica for hands its episode back and leaves; the last one gives up for all.
 
     Args:
         make: Makes an environment for one worker.
@@ -103,7 +103,7 @@ class Collector:
         self._progress = progress
         self._todo = deque(range(len(starts)))
         self._done: dict[int, Trajectory] = {}
-        self._envs: list[AsyncEnv] = []  # of the workers that still take episodes
+        self._workers = 0  # that still take episodes
 
     async def run(self, concurrency: int) -> list[Trajectory]:
         """Play all episodes, at most `concurrency` at a time; return them in order."""
@@ -114,24 +114,29 @@ class Collector:
 
     async def _work(self) -> None:
         async with self._make() as env:
-            self._envs.append(env)
+            self._workers += 1
             try:
                 while self._todo:
                     index = self._todo.popleft()
-                    trajectory = await self._play(env, index)
-                    if trajectory is None:
+                    record = self._record(env, index)
+                    try:
+                        await self._play(env, self._starts[index], record)
+                    except Busy as error:
                         self._todo.appendleft(index)
+                        if self._workers == 1:
+                            self._give_up(env, error)
                         return
-                    self._done[index] = trajectory
-                    if self._progress is not None:
-                        self._progress(len(self._done), len(self._starts), trajectory)
+                    self._finish(index, record.trajectory)
             finally:
-                self._envs.remove(env)
+                self._workers -= 1
 
-    async def _play(self, env: AsyncEnv, index: int) -> Trajectory | None:
-        """Play an episode; None: the hub has no replica for it, but another session can take it."""
-        record = Recorder(blank(env.env_info))
-        seed, options = self._starts[index]
+    async def _play(self, env: AsyncEnv, start: tuple[int | None, dict[str, Any]], record: Recorder) -> None:
+        """Play an episode.
+
+        Raises:
+            Busy: The hub has no replica for it; nothing is recorded.
+        """
+        seed, options = start
         try:
             policy = self._policies()
             observation, info = await env.reset(seed=seed, options=options)
@@ -146,13 +151,28 @@ class Collector:
                 observation, *_, info = transition
                 ended = record.stepped(action, transition, self._max_steps)
         except Exception as error:
-            if isinstance(error, Busy) and not record.trajectory.observations and self._others_play(env):
-                return None
+            if isinstance(error, Busy) and not record.trajectory.observations:
+                raise
             record.failed(error)
-        return record.trajectory
 
-    def _others_play(self, env: AsyncEnv) -> bool:
-        return any(other.session_id is not None for other in self._envs if other is not env)
+    def _give_up(self, env: AsyncEnv, error: Busy) -> None:
+        """Nobody has a session and the hub has none to give: the rest ends with that error."""
+        while self._todo:
+            index = self._todo.popleft()
+            record = self._record(env, index)
+            record.failed(error)
+            self._finish(index, record.trajectory)
+
+    def _record(self, env: AsyncEnv, index: int) -> Recorder:
+        trajectory = blank(env.env_info)
+        trajectory.seed, options = self._starts[index]
+        trajectory.task = options.get("task")
+        return Recorder(trajectory)
+
+    def _finish(self, index: int, trajectory: Trajectory) -> None:
+        self._done[index] = trajectory
+        if self._progress is not None:
+            self._progress(len(self._done), len(self._starts), trajectory)
 
 
 def starts_of(

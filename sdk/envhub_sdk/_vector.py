@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 
 from envhub_sdk import _calls, _exceptions, _wire, spaces
 from envhub_sdk._calls import Call
-from envhub_sdk._exceptions import BatchError, EnvHubError, EpisodeOver, SessionGone, UnexpectedAnswer
+from envhub_sdk._exceptions import (
+    BatchError,
+    EnvHubError,
+    EpisodeOver,
+    NoEpisode,
+    SessionGone,
+    UnexpectedAnswer,
+)
 from envhub_sdk._session import (
     Seeds,
     Session,
@@ -223,6 +230,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
         Raises:
             BatchError: Some sub-environments failed; the others' results are kept (see the class).
+            NoEpisode: There was no reset yet.
             EpisodeOver: With autoreset DISABLED, some episodes have ended; nothing was stepped.
             TransportError: No answer came; call `step` again with the same actions.
             ValueError: A repeated step has another action for a sub-environment that took it already.
@@ -249,6 +257,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         return {i: start for i, start in self._next.items() if i not in self._kept}
 
     def _check_step(self, encoded: Sequence[bytes]) -> None:
+        if self._observations[0] is None:
+            raise NoEpisode(f"{self.env_info.name} has no running episodes: call reset() first")
         for i, (action, _) in self._kept.items():
             if encoded[i] != action:
                 raise ValueError(

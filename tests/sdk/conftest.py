@@ -129,7 +129,13 @@ class ScriptedHub:
 
 
 def start_json(episode: int, **more: object) -> dict[str, object]:
-    start = {"observation": "start", "info": {}, "step_index": 0, "episode_id": f"e{episode}", "seed": episode}
+    start = {
+        "observation": "start",
+        "info": {},
+        "step_index": 0,
+        "episode_id": f"e{episode}",
+        "seed": episode,
+    }
     return start | more
 
 

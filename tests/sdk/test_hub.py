@@ -93,7 +93,9 @@ def test_a_busy_hub_is_asked_again_after_as_long_as_it_says(
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr("envhub_sdk._hub.time.sleep", pauses.append)
-    hub = scripts.hub(scripts.error(503, "not_ready", retry_after="7"), httpx.Response(200, json={"envs": []}))
+    hub = scripts.hub(
+        scripts.error(503, "not_ready", retry_after="7"), httpx.Response(200, json={"envs": []})
+    )
     with hub.client() as client:
         client.envs()
     assert pauses == [7.0]
@@ -160,7 +162,9 @@ def test_wait_ready_waits_and_then_says_what_is_missing(
 ) -> None:
     monkeypatch.setattr("envhub_sdk._hub.READY_PAUSE_S", 0.0)
     hub = scripts.hub(
-        httpx.ConnectError("no"), scripts.error(503, "not_ready"), httpx.Response(200, json={"status": "ready"})
+        httpx.ConnectError("no"),
+        scripts.error(503, "not_ready"),
+        httpx.Response(200, json={"status": "ready"}),
     )
     with hub.client() as client:
         client.wait_ready(60.0)
