@@ -23,7 +23,7 @@ from envhub.pool._errors import LoadFailed, NoFreeReplica, QueueFull
 from envhub.pool._replica import Replica
 from envhub.pool._template import Template
 from envhub.pool._worker import Worker
-from envhub.spec import ServedSpec
+from envhub.spec import ServedSpec, check_data
 from envhub.worker import frames
 
 log = logging.getLogger("envhub.pool")
@@ -103,8 +103,10 @@ class Pool:
 
         Raises:
             LoadFailed: The environment can't be loaded or built; nothing is left running.
+            DataInvalid: Its data is not what its spec declares.
         """
         try:
+            await asyncio.to_thread(check_data, self.served.spec)
             await asyncio.gather(*(self._start_worker(worker) for worker in self._workers))
             code, payload = await self._workers[0].channel.call(frames.DESCRIBE, 0)
             described = json.loads(payload)

@@ -5,7 +5,15 @@ pool is started with.
 """
 
 from envhub.spec._assign import Assignment, EnvArgument, settings_of
-from envhub.spec._errors import ConfigError, SettingsInvalid, SpecError, SpecInvalid, SpecNotFound
+from envhub.spec._data import check_data
+from envhub.spec._errors import (
+    ConfigError,
+    DataInvalid,
+    SettingsInvalid,
+    SpecError,
+    SpecInvalid,
+    SpecNotFound,
+)
 from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._registry import available, bundled, find
@@ -17,6 +25,7 @@ __all__ = [
     "ConfigError",
     "ConfigKey",
     "DataFile",
+    "DataInvalid",
     "EnvArgument",
     "Limits",
     "ServedSpec",
@@ -28,6 +37,7 @@ __all__ = [
     "Table",
     "available",
     "bundled",
+    "check_data",
     "find",
     "load",
     "settings_of",

@@ -3,6 +3,7 @@
 SpecError
 ├── SpecNotFound      no bundled spec, folder, plug-in or Gymnasium id answers to the reference
 ├── SpecInvalid       the spec's `envhub.toml` is unreadable, incomplete or says something it may not
+├── DataInvalid       a data file of the spec is missing or is not the one that was declared
 ├── ConfigError       a setting names no key of the spec, or holds a value that key does not take
 └── SettingsInvalid   an `--env` or `--set` argument, or a key of `hub.toml`, cannot be read
 
@@ -26,6 +27,10 @@ class SpecNotFound(SpecError):
 
 class SpecInvalid(SpecError):
     """A spec's folder or its `envhub.toml` does not hold a spec."""
+
+
+class DataInvalid(SpecError):
+    """A data file of a spec is missing or is not the one that was declared."""
 
 
 class ConfigError(SpecError):
