@@ -24,7 +24,7 @@ def check_data(spec: Spec) -> None:
         found = hashlib.sha256(content).hexdigest()
         if (len(content), found) != (file.size, file.sha256):
             raise DataInvalid(
-                f"spec {spec.name!r}: {path} is not the declared file: it has {len(content)} bytes with sha256 "
-                f"{found}, and envhub.toml declares {file.size} bytes with {file.sha256}; install the spec "
+                f"spec {spec.name!r}: {path} is not the declared file: it has {len(content)} bytes with "
+                f"sha256 {found}, and envhub.toml declares {file.size} bytes with {file.sha256}; install the spec "
                 "again, or declare the new file if you changed it on purpose"
             )
