@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import envhub
+from envhub.cli.check import check
 from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
 from envhub.cli.new import new
@@ -23,6 +24,7 @@ app.command()(serve)
 app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)
+app.command()(check)
 app.add_typer(data, name="data")
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -23,14 +23,27 @@ def print_json(value: Any) -> None:
     print(msgspec.json.format(encoded, indent=2).decode())
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
-    """Print a table of texts; markup in them is shown, not obeyed. No columns: a table without a head."""
-    rows = list(rows)
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    styles: Iterable[Sequence[str]] | None = None,
+) -> None:
+    """Print a table of texts; markup in them is shown, not obeyed.
+
+    Args:
+        columns: The head of each column; none at all for a table without a head.
+        rows: The cells.
+        title: A line above the table.
+        styles: The cells' styles where they are not plain, in the shape of the rows.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
     table = Table(box=None, pad_edge=False, show_header=bool(columns))
-    for column in columns or [""] * len(rows[0]):
+    for column in columns or [""] * len(cells[0]):
         table.add_column(column, header_style="bold", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+    plain = ([""] * len(row) for row in cells)
+    for row, row_styles in zip(cells, styles or plain, strict=True):
+        table.add_row(*(Text(cell, style) for cell, style in zip(row, row_styles, strict=True)))
     if title:
         console.print(title, style="bold", markup=False)
     Console(highlight=False).print(table)

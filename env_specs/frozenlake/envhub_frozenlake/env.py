@@ -60,7 +60,7 @@ class FrozenLakeEnv:
         try:
             return self._tasks.split(split)
         except KeyError:
-            raise InvalidOptions(f"no split {split!r}: there are train and test") from None
+            raise UnknownTask(f"no split {split!r}: there are train and test") from None
 
     def data_info(self) -> dict[str, str]:
         """Return the name and digest of the tasks."""
@@ -77,8 +77,8 @@ class FrozenLakeEnv:
                 {"seed", "size", "p"} or as {"desc": ["SF", "HG"]}. "split": where to draw from ("train").
 
         Raises:
-            UnknownTask: no task has the id.
-            InvalidOptions: the seed, split or task cannot be used.
+            UnknownTask: no task has the id, or there is no such split.
+            InvalidOptions: the seed or the task cannot be used.
         """
         options = options or {}
         task = options.get("task")

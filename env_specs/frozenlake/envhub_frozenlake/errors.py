@@ -1,7 +1,7 @@
 """What this environment refuses. A refusal leaves the episode as it was.
 
 Refusal
-├── UnknownTask      no task has this id
+├── UnknownTask      no such task or split
 ├── InvalidOptions   reset was asked for something it cannot make
 └── InvalidAction    step was given no text, or the episode is over
 """
@@ -16,13 +16,13 @@ class Refusal(Exception):
 
 
 class UnknownTask(Refusal):
-    """No task has the id that was asked for."""
+    """There is no such task or split."""
 
     envhub_code = "unknown_task"
 
 
 class InvalidOptions(Refusal):
-    """The seed, split or task given to reset cannot be used."""
+    """The seed or the task given to reset cannot be used."""
 
     envhub_code = "invalid_options"
 

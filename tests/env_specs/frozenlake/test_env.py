@@ -153,7 +153,7 @@ def test_a_listed_task_its_id_and_its_parameters_give_the_same_map() -> None:
         ),
         ({"task": {}}, UnknownTask, "no task None"),
         ({"task": "test-7"}, InvalidOptions, "a task is an object"),
-        ({"split": "dev"}, InvalidOptions, "no split 'dev'"),
+        ({"split": "dev"}, UnknownTask, "no split 'dev'"),
         ({"task": {"seed": 1, "size": 1, "p": 0.7}}, InvalidOptions, "size must be an integer from 2 to 32"),
         ({"task": {"seed": 1, "size": 33, "p": 0.7}}, InvalidOptions, "size must be"),
         ({"task": {"seed": -1, "size": 3, "p": 0.7}}, InvalidOptions, "seed must be"),

@@ -1,0 +1,64 @@
+"""A conformance suite: does an environment keep the rules that the hub relies on?
+
+`run_checks` plays a spec in real worker processes and yields a `Result` for each of `CHECKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+
+from envhub.check._checks import CHECKS as _CHECKS
+from envhub.check._lab import Lab
+from envhub.check._player import Refused
+from envhub.check._result import Fault, NotTried, Outcome, Result
+from envhub.spec import ServedSpec
+
+__all__ = ["CHECKS", "Outcome", "Result", "run_checks"]
+
+CHECKS: tuple[str, ...] = ("loads", *_CHECKS)
+"""The names of the checks, in the order in which they run."""
+
+
+async def run_checks(served: ServedSpec) -> AsyncIterator[Result]:
+    """Run every check on a spec, in order, each in workers that no other check has touched.
+
+    A check that needs another one to have passed is skipped where that one did not.
+    """
+    lab = Lab(served)
+    try:
+        result = await _judge("loads", _load(lab))
+        yield result
+        outcomes: dict[str, Outcome] = {"loads": result.outcome}
+        for name, (check, needs) in _CHECKS.items():
+            missing = [need for need in needs if outcomes[need] != "PASS"]
+            if missing:
+                result = Result(name, "SKIP", f"means nothing before {missing[0]!r} passes")
+            else:
+                result = await _judge(name, check(lab))
+            outcomes[name] = result.outcome
+            yield result
+    finally:
+        await lab.stop()
+
+
+async def _load(lab: Lab) -> str:
+    await lab.start()
+    return f"built in Python {lab.description['python']}"
+
+
+async def _judge(name: str, check: Awaitable[str]) -> Result:
+    try:
+        return Result(name, "PASS", await check)
+    except Fault as fault:
+        return Result(name, "FAIL", str(fault), fault.next_step)
+    except NotTried as reason:
+        return Result(name, "SKIP", str(reason), reason.next_step)
+    except Refused as refused:
+        return Result(name, "FAIL", f"{refused.code}: {refused}", _where(refused))
+
+
+def _where(refused: Refused) -> str:
+    """Return what to do about an unexpected error: look at the line that raised it."""
+    trace = refused.details.get("traceback", "")
+    lines = [line.strip() for line in trace.splitlines() if line.lstrip().startswith("File ")]
+    return f"look at {lines[-1].removeprefix('File ')}" if lines else "make the environment answer"

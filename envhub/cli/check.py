@@ -1,0 +1,68 @@
+"""`envhub check`: does an environment keep the rules that the hub relies on?"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import Progress
+
+from envhub.cli._output import AsJson, console, errors, print_json, print_table
+from envhub.cli.show import SpecArgument
+from envhub.spec import Assignment, ServedSpec, find, settings_of
+
+if TYPE_CHECKING:
+    from envhub.check import Result
+
+_STYLES = {"PASS": "green", "FAIL": "bold red", "SKIP": "yellow"}
+
+
+def check(
+    spec: SpecArgument,
+    settings: Annotated[
+        list[str], typer.Option("--set", metavar="SPEC.KEY=VALUE", help="A setting or limit.")
+    ] = [],  # noqa: B006  typer reads it and nothing changes it
+    as_json: AsJson = False,
+) -> None:
+    """Play a spec in real workers and report which of the hub's rules it keeps; 1 when it breaks one."""
+    found = find(spec)
+    assignments = map(Assignment.parse, settings)
+    served = found.resolve(settings_of(assignments, [found.name])[found.name])
+    results = asyncio.run(_run(served))
+    if as_json:
+        print_json(results)
+    else:
+        _print_report(found.name, results)
+    if any(result.outcome == "FAIL" for result in results):
+        raise typer.Exit(1)
+
+
+async def _run(served: ServedSpec) -> list[Result]:
+    from envhub.check import CHECKS, run_checks
+
+    results: list[Result] = []
+    with Progress(console=errors, transient=True) as progress:
+        task = progress.add_task(CHECKS[0], total=len(CHECKS))
+        async for result in run_checks(served):
+            results.append(result)
+            following = CHECKS[len(results)] if len(results) < len(CHECKS) else "done"
+            progress.update(task, advance=1, description=following)
+    return results
+
+
+def _print_report(name: str, results: list[Result]) -> None:
+    rows = [
+        (
+            result.check,
+            result.outcome,
+            result.reason + (f"\n→ {result.next_step}" if result.next_step else ""),
+        )
+        for result in results
+    ]
+    styles = [("", _STYLES[result.outcome], "") for result in results]
+    print_table(("check", "", "what was seen, and what to do"), rows, styles=styles)
+    count = {outcome: sum(row[1] == outcome for row in rows) for outcome in _STYLES}
+    console.print(
+        f"\n{name}: {count['PASS']} passed, {count['FAIL']} failed, {count['SKIP']} skipped", style="bold"
+    )
