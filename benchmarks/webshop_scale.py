@@ -87,21 +87,22 @@ def play(
     step: Callable[[str], tuple[bool, dict[str, Any]]],
     steps: int,
     seed: int,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Play episodes; returns the milliseconds of each step, by kind of action, and of resets."""
     walker = Walker(seed)
     times: dict[str, list[float]] = {"reset": []}
     done = 0
     while done < steps:
-        begin = time.perf_counter()
+        begin = clock()
         info = reset(seed * 1_000_000 + done)
-        times["reset"].append((time.perf_counter() - begin) * 1e3)
+        times["reset"].append((clock() - begin) * 1e3)
         walker.begin(info["instruction"])
         for _ in range(LONGEST):
             kind, action = walker.action(info["available_actions"])
-            begin = time.perf_counter()
+            begin = clock()
             over, info = step(action)
-            times.setdefault(kind, []).append((time.perf_counter() - begin) * 1e3)
+            times.setdefault(kind, []).append((clock() - begin) * 1e3)
             done += 1
             if over:
                 break
@@ -133,6 +134,8 @@ def play_here(prepared: Path, steps: int, report: Report) -> None:
     ):
         report.figure(f"{name} p50 of {len(values)}", percentile(values, 50), "ms", bar)
         report.figure(f"{name} p99", percentile(values, 99), "ms")
+    busy = play(reset, step, steps, seed=3, clock=time.process_time)
+    report.figure("search CPU p50", percentile(busy["search"], 50), "ms")
     report.figure("private memory grown by opening and playing", own_memory("RssAnon") - before, "GiB")
     report.figure("all memory of this process (with file pages)", own_memory("VmRSS"), "GiB")
 
@@ -152,7 +155,7 @@ def play_served(prepared: Path, replicas: int, steps: int, report: Report) -> No
     ]
     command += [part for setting in settings for part in ("--set", setting)]
     begin = time.perf_counter()
-    with running([*command, "--port", "0", "--json"]) as process:
+    with running([*command, "--port", "0", "--json"], prepared.parent) as process:
         ready = json.loads(first_line(process, timeout_s=120))
         report.figure(
             f"`envhub serve` with {replicas} replicas ready", time.perf_counter() - begin, "s", READY_S

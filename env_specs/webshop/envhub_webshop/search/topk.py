@@ -76,13 +76,11 @@ def search_pruned(postings: list[Posting], k: int, sums: Array) -> tuple[Array, 
     """
     ordered = sorted(postings, key=lambda posting: (-posting.bound, len(posting.docs)))
     slack = _SLACK * sum(posting.bound for posting in ordered)
-    touched = 0
     try:
         docs, touched, floor = _gather(ordered, k, sums, slack)
         partial = sums[docs]
     finally:
-        for posting in ordered[:touched]:
-            sums[posting.docs] = 0
+        sums.fill(0)
     for at in range(touched, len(ordered)):
         partial = partial + _added(ordered[at], docs)
         rest = sum(posting.bound for posting in ordered[at + 1 :])
@@ -111,7 +109,8 @@ def _gather(ordered: list[Posting], k: int, sums: Array, slack: float) -> tuple[
             floor = max(floor, _reached(ordered, posting.docs, k, sums) - slack)
         if rest < floor:
             left = int(np.count_nonzero(sums >= floor - rest))
-    return np.flatnonzero(sums >= max(floor - rest, _TINY)), done, floor
+    docs = np.flatnonzero(sums >= max(floor - rest, _TINY))
+    return docs.astype(np.int32), done, floor
 
 
 def _reached(ordered: list[Posting], docs: Array, k: int, sums: Array) -> float:
@@ -139,7 +138,10 @@ def _score(postings: list[Posting], docs: Array) -> Array:
 
 
 def _added(posting: Posting, docs: Array) -> Array:
-    """Return what a term adds to each of some documents; 0 where a document does not have it."""
+    """Return what a term adds to each of some documents; 0 where a document does not have it.
+
+    `docs` are int32 as those of the posting are: else numpy would convert the whole posting first.
+    """
     places = np.searchsorted(posting.docs, docs)
     places[places == len(posting.docs)] = 0
     saturations = np.where(posting.docs[places] == docs, posting.saturations[places], np.float32(1))
