@@ -6,15 +6,12 @@ import shutil
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from envhub_webshop.search.analyzer import analyze
-from envhub_webshop.search.index import IndexArrays
+from envhub_webshop.search.arrays import Array, IndexArrays
 from envhub_webshop.search.texts import encode, pack
-
-Array = np.ndarray[Any, Any]
 
 K1 = np.float32(0.9)
 B = np.float32(0.4)

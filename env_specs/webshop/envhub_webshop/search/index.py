@@ -4,49 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from envhub_webshop.search.analyzer import analyze
+from envhub_webshop.search.arrays import Array, IndexArrays
+from envhub_webshop.search.build import IndexBuilder
 from envhub_webshop.search.texts import SortedTexts
 from envhub_webshop.search.topk import Posting, best_of, scan, search_pruned
-
-Array = np.ndarray[Any, Any]
 
 SCAN_LIMIT = 100_000
 """A query with fewer postings than this is scored exhaustively, one with more is pruned."""
 _CACHED_TERMS = 100_000
 _CACHED_QUERIES = 512
 """Results kept of the last queries: turning a page of results repeats the query."""
-
-
-@dataclass(frozen=True)
-class IndexArrays:
-    """What an index is made of; each array is one file of a stored index.
-
-    Attributes:
-        term_bytes: All terms in UTF-8, sorted, one after the other.
-        term_ends: Where each term ends in `term_bytes`.
-        starts: Where the postings of each term begin; one entry more than terms.
-        docs: Postings: documents, ascending within a term.
-        saturations: Postings: ``1 + tf / (k1 * (1 - b + b * dl / avgdl))``, in float32.
-        peaks: The largest saturation of each term.
-        ranks: For each document its place among all document ids: smaller wins between equal scores.
-        counted: One number: how many documents have any term.
-    """
-
-    term_bytes: Array
-    term_ends: Array
-    starts: Array
-    docs: Array
-    saturations: Array
-    peaks: Array
-    ranks: Array
-    counted: Array
 
 
 class SearchIndex:
@@ -75,8 +49,6 @@ class SearchIndex:
             documents: The texts; a document's position is what `search` returns.
             ids: The documents' ids in the same order; they decide between equal scores.
         """
-        from envhub_webshop.search.build import IndexBuilder
-
         builder = IndexBuilder()
         for text in documents:
             builder.add(text)

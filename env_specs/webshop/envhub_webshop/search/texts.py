@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from envhub_webshop.search.arrays import Array
 
 
 class SortedTexts:

@@ -11,19 +11,21 @@ additions in the same order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from envhub_webshop.search.arrays import Array
 
 _SLACK = 1e-5
 """Share of the sum of all bounds by which sums in float32 may differ from exact ones, generously."""
 _LOOKUP_COST = 6
 """How many postings can be summed in the time of looking up one document."""
 _TRIALS = 2
+"""For how many terms the documents that are ahead are scored in full, to learn a score the best reach."""
 _SEEDS = 4
+"""How many times `k` documents are scored then."""
 _TINY = 1e-30
+"""Less than any score."""
 
 
 @dataclass(frozen=True)

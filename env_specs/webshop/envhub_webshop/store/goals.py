@@ -15,9 +15,8 @@ import numpy as np
 from envhub_webshop.goal import Goal, combinations, human_goal, synthetic_goal
 from envhub_webshop.goals import ORDER_SEED, HumanInstruction, draw_cap, mean_rarity
 from envhub_webshop.product import Product
-from envhub_webshop.store.records import Records, RecordWriter, load, save
-
-Array = np.ndarray[Any, Any]
+from envhub_webshop.search.arrays import Array
+from envhub_webshop.store.records import Records, RecordWriter, load
 
 # An "ask" is what one price cap is drawn for: a product with an instruction, or an instruction by a person.
 # The goals of ask a have the numbers starts[a] to starts[a + 1] - 1 before they are shuffled.
@@ -88,7 +87,7 @@ class GoalPacker:
             np.concatenate([np.zeros(1), np.cumsum(of_goals)]),
         )
         for name, value in zip(_ARRAYS, values):
-            save(self._folder / f"{name}.npy", value)
+            np.save(self._folder / f"{name}.npy", value)
         if self._written is not None:
             with RecordWriter(self._folder / "written") as records:
                 for text in self._texts:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from envhub_webshop.search.arrays import Array
 from envhub_webshop.search.texts import SortedTexts, pack
-
-Array = np.ndarray[Any, Any]
-
-
-def save(path: Path, values: Array) -> None:
-    """Write an array."""
-    np.save(path, values)
 
 
 def load(path: Path) -> Array:
@@ -49,7 +42,7 @@ class RecordWriter:
     def __exit__(self, *error: object) -> None:
         """Finish the files."""
         self._file.close()
-        save(self._path.with_suffix(".npy"), np.array(self._ends, np.int64))
+        np.save(self._path.with_suffix(".npy"), np.array(self._ends, np.int64))
 
 
 class Records:
@@ -102,11 +95,11 @@ def save_groups(path: Path, texts: Iterable[bytes]) -> None:
     place[[codes[text] for text in ordered]] = np.arange(len(ordered), dtype=np.int32)
     placed = place[coded] if len(coded) else coded
     data, ends = pack(ordered)
-    save(_part(path, "texts"), data)
-    save(_part(path, "ends"), ends)
+    np.save(_part(path, "texts"), data)
+    np.save(_part(path, "ends"), ends)
     counts = np.bincount(placed, minlength=len(ordered))
-    save(_part(path, "starts"), np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
-    save(_part(path, "order"), np.argsort(placed, kind="stable").astype(np.int32))
+    np.save(_part(path, "starts"), np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]))
+    np.save(_part(path, "order"), np.argsort(placed, kind="stable").astype(np.int32))
 
 
 def _part(path: Path, name: str) -> Path:

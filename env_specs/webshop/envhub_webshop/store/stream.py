@@ -11,9 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from envhub_webshop.errors import DataError
 from envhub_webshop.search.texts import SortedTexts, encode, pack
-from envhub_webshop.store.records import Records, RecordWriter, load, save
+from envhub_webshop.store.records import Records, RecordWriter, load
 
 _BLOCK = 1 << 20
 _LONGEST = 1 << 26
@@ -94,7 +96,7 @@ class StoredMapping(Mapping[str, Any]):
         ordered = sorted(numbers)
         data, ends = pack(ordered)
         for part, values in (("keys", data), ("ends", ends)):
-            save(folder / f"{name}_{part}.npy", values)
+            np.save(folder / f"{name}_{part}.npy", values)
         self._keys = SortedTexts(load(folder / f"{name}_keys.npy"), load(folder / f"{name}_ends.npy"))
         self._numbers = array("q", [numbers[key] for key in ordered])
         self._records = Records(folder / name)
