@@ -75,6 +75,9 @@ def test_long_words_are_cut() -> None:
     assert [len(word) for word in words("a" * 600 + " b")] == [MAX_TOKEN, MAX_TOKEN, 90, 1]
     assert [len(word) for word in words("\u00e9" * 300)] == [MAX_TOKEN, 45]
     assert words("\u203f" * 300 + "a") == ["\u203f" * 254 + "a"]
+    assert words("a" + "\u203f" * 300) == ["a" + "\u203f" * 254]
+    assert words("\u203f" * 4000) == []
+    assert words("_\u200d\u2605 _\U0001f3fb") == ["\u200d\u2605", "\U0001f3fb"]
 
 
 @given(st.text(st.characters(max_codepoint=127), max_size=80))

@@ -30,7 +30,7 @@ def words(text: str) -> list[str]:
         found = _ASCII_WORD.findall(text)
     else:
         classes = text.translate(_CLASSES)
-        found = [text[match.start() : match.end()] for match in _WORD.finditer(classes)]
+        found = [text[match.start() : match.end()] for match in _WORD.finditer(classes) if not match[1]]
     if len(text) > MAX_TOKEN and found and max(map(len, found)) > MAX_TOKEN:
         return [piece for word in found for piece in _pieces(word)]
     return found
@@ -46,8 +46,12 @@ def _pieces(word: str) -> list[str]:
     pieces = []
     while len(word) > MAX_TOKEN:
         head = words(word[:MAX_TOKEN])[:1]
-        pieces += head
-        word = word[word.index(head[0]) + len(head[0]) :] if head else word[1:]
+        if head:
+            pieces += head
+            word = word[word.index(head[0]) + len(head[0]) :]
+        else:  # only connectors: go on where the buffer reaches what they lead to
+            core = _CORE.search(word.translate(_CLASSES))
+            word = word[max(1, core.start() + 1 - MAX_TOKEN) :] if core else ""
     return pieces + words(word)
 
 
@@ -140,7 +144,7 @@ _CLASSES = _Classes()
 
 
 def _word_pattern() -> re.Pattern[str]:
-    """Build the pattern of one token over class letters."""
+    """Build the pattern of one token over class letters; group 1 is a run of connectors, no token."""
     any_ext, ext = "[ezvwmq]*", "[ezmq]*"
     number, letter, hebrew, kana, link = (f"{s}{any_ext}" for s in ("n", "[ah]", "h", "k", "_"))
     numbers = f"{number}(?:(?:(?:{link})*|[,.']{any_ext}){number})*"
@@ -153,7 +157,8 @@ def _word_pattern() -> re.Pattern[str]:
     keycap = f"#{ext}v?q{ext}"
     flag = f"r{any_ext}r{any_ext}"
     single = f"(?:c{any_ext})+|[ig]{any_ext}"
-    return re.compile(f"{word}|{picture}|{keycap}|{flag}|{single}")
+    return re.compile(f"{word}|{picture}|{keycap}|{flag}|{single}|((?:_[evwq]*)+)")
 
 
 _WORD = _word_pattern()
+_CORE = re.compile("[ahnk]")
