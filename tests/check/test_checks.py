@@ -154,7 +154,7 @@ BROKEN: list[tuple[str, str, list[tuple[str, str]]]] = [
     (
         "closes",
         "processes left running",
-        change("        pass", "        os.fork() or os.execv('/bin/sleep', ['sleep', '60'])"),
+        change("        pass", "        os.fork() or os.execv('/bin/sleep', ['sleep', '5'])"),
     ),
 ]
 
