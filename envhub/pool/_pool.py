@@ -105,6 +105,7 @@ class Pool:
             LoadFailed: The environment can't be loaded or built; nothing is left running.
             DataInvalid: Its data is not what its spec declares.
         """
+        self._spawn(self._watch())
         try:
             await asyncio.to_thread(check_data, self.served.spec)
             await asyncio.gather(*(self._start_worker(worker) for worker in self._workers))
@@ -117,7 +118,6 @@ class Pool:
             await self.stop()
             raise
         self.description = described
-        self._spawn(self._watch())
 
     async def stop(self) -> None:
         """Ends every process of the pool; environments get a moment to close."""
@@ -179,7 +179,9 @@ class Pool:
     async def _revive_template(self) -> None:
         async with self._template_lock:
             if not self._template_of[0].alive:
-                with contextlib.suppress(LoadFailed):  # the next worker that needs it reports the failure
+                with contextlib.suppress(
+                    LoadFailed, OSError
+                ):  # the next worker that needs it reports the failure
                     await self._start_template(0)
 
     def _worker_lost(self, worker: Worker) -> None:
@@ -202,7 +204,7 @@ class Pool:
             self._restarts += 1
             try:
                 await self._start_worker(worker)
-            except LoadFailed as failure:
+            except (LoadFailed, OSError) as failure:  # OSError: no more descriptors, memory or processes
                 self._failure = str(failure)
                 worker.quick_deaths += 1
                 log.error("%s: worker %d can't start: %s", self.served.spec.name, worker.number, failure)
@@ -213,11 +215,16 @@ class Pool:
     async def _watch(self) -> None:
         """Kills workers that are stuck where no signal reaches them."""
         limits = self.served.limits
-        allowed = {frames.STEP: limits.step_timeout_s, frames.RENDER: limits.step_timeout_s}
+        allowed = {
+            frames.STEP: limits.step_timeout_s,
+            frames.RENDER: limits.step_timeout_s,
+            frames.MAKE: limits.load_timeout_s,
+            frames.DESCRIBE: limits.load_timeout_s,
+        }
         while True:
             await asyncio.sleep(WATCH_S)
             for worker in self._workers:
-                busy = worker.channel.oldest() if worker.ready else None
+                busy = worker.channel.oldest() if worker.pid and worker.generation else None
                 if busy is not None and busy[1] > allowed.get(busy[0], limits.reset_timeout_s) + KILL_GRACE_S:
                     log.error("%s: worker %d hangs; killing it", self.served.spec.name, worker.number)
                     worker.kill()
@@ -243,18 +250,20 @@ class Pool:
         waiter = _Waiter(count, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
         try:
-            return await asyncio.wait_for(waiter.future, wait_s)
-        except TimeoutError:
-            raise NoFreeReplica(f"{count} replicas of {name} did not come free in {wait_s:g} s") from None
+            await asyncio.wait([waiter.future], timeout=wait_s)
         except asyncio.CancelledError:
-            if waiter.future.done() and not waiter.future.cancelled():  # they came as the caller left
+            if waiter.future.done() and waiter.future.exception() is None:  # they came as the caller left
                 for replica in waiter.future.result():
                     self.release(replica)
             raise
         finally:
+            in_time = not waiter.future.cancel()
             with contextlib.suppress(ValueError):
                 self._waiters.remove(waiter)
             self._serve_waiters()
+        if not in_time:
+            raise NoFreeReplica(f"{count} replicas of {name} did not come free in {wait_s:g} s")
+        return waiter.future.result()
 
     def release(self, replica: Replica) -> None:
         """Gives a leased replica back."""

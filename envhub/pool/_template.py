@@ -21,6 +21,8 @@ from envhub.spec import ServedSpec
 WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
 MAX_MESSAGE = 1 << 17
 STDERR_LINES = 80
+LAST_WORDS_S = 0.2
+"""How long to wait for what a process wrote before its end."""
 # One process a core is the parallelism; native thread pools inside each would only fight over cores.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -47,7 +49,13 @@ class Template:
         self._loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._forked: dict[int, asyncio.Future[int]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._exited = asyncio.Event()
         self.alive = False
+
+    @property
+    def name(self) -> str:
+        """The name of the spec."""
+        return self._served.spec.name
 
     @property
     def pid(self) -> int:
@@ -69,19 +77,24 @@ class Template:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         environ = {**dict.fromkeys(SINGLE_THREADED, "1"), **os.environ, "PYTHONUNBUFFERED": "1"}
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            str(WORKER_MAIN),
-            str(theirs.fileno()),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,
-            env=environ,
-        )
-        theirs.close()
+        try:
+            with theirs:
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    str(WORKER_MAIN),
+                    str(theirs.fileno()),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=asyncio.subprocess.PIPE,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                    env=environ,
+                )
+        except BaseException:
+            ours.close()
+            raise
         self._control, self.alive = ours, True
+        self._watch_exit()
         self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
         asyncio.get_running_loop().add_reader(ours, self._read_control)
         ours.send(json.dumps({"load": self._order()}).encode())
@@ -91,8 +104,8 @@ class Template:
         except TimeoutError:
             self.kill()
             raise LoadFailed(
-                f"{self._served.spec.name}: loading took longer than load_timeout_s = {limit:g} s; "
-                f"raise it with --set {self._served.spec.name}.load_timeout_s=SECONDS"
+                f"{self.name}: loading took longer than load_timeout_s = {limit:g} s; "
+                f"raise it with --set {self.name}.load_timeout_s=SECONDS"
             ) from None
         except LoadFailed:
             self.kill()
@@ -112,9 +125,9 @@ class Template:
 
     async def fork(self, number: int, channel: socket.socket) -> int:
         """Has the template fork a worker that talks over `channel`; returns its process id."""
+        self._send({"fork": number}, channel)
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._forked[number] = future
-        self._send({"fork": number}, channel)
         return await future
 
     def serve(self, number: int, channel: socket.socket) -> int:
@@ -123,11 +136,12 @@ class Template:
         return self.pid
 
     def _send(self, message: dict[str, Any], channel: socket.socket) -> None:
-        assert self._control is not None
         try:
+            if self._control is None:
+                raise BrokenPipeError("it closed its control socket")
             socket.send_fds(self._control, [json.dumps(message).encode()], [channel.fileno()])
         except OSError as error:
-            raise LoadFailed(f"{self._served.spec.name}: the template process is gone ({error})") from error
+            raise LoadFailed(f"{self.name}: the template process is gone ({error})") from error
 
     # -- what the template says ---------------------------------------------------------------------
 
@@ -143,12 +157,14 @@ class Template:
             self._drop_control()
             return
         report = json.loads(message)
-        if "loaded" in report:
+        if "loaded" in report and not self._loaded.done():
             self._loaded.set_result(None)
         elif "failed" in report and not self._loaded.done():
             self._loaded.set_exception(LoadFailed(self._explain(report["failed"])))
         elif "forked" in report:
-            self._forked.pop(report["forked"]).set_result(report["pid"])
+            forked = self._forked.pop(report["forked"])
+            if not forked.done():  # whoever asked may have been told to stop
+                forked.set_result(report["pid"])
         elif "exited" in report:
             self._on_exited(report["exited"], report["status"])
 
@@ -175,19 +191,38 @@ class Template:
             self._tail.append(text)
             self._log.info("%s", text)
 
+    def _watch_exit(self) -> None:
+        """Sets `_exited` when the process ends, whoever else may still hold its standard error."""
+        loop = asyncio.get_running_loop()
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            self._exited.set()
+            return
+
+        def exited() -> None:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+            self._exited.set()
+
+        loop.add_reader(descriptor, exited)
+
     async def _watch(self) -> None:
         """Notices the end of the template process."""
         assert self._process is not None
-        status = await self._process.wait()
+        await self._exited.wait()
         unexpected, self.alive = self.alive, False
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.wait([self._tasks[0]], timeout=0.2)  # its last words
+        with contextlib.suppress(TimeoutError):  # its last words; its workers may keep the pipe open
+            await asyncio.wait_for(asyncio.shield(self._tasks[0]), LAST_WORDS_S)
+            await asyncio.wait_for(self._process.wait(), LAST_WORDS_S)
+        status = self._process.returncode
         reason = "\n".join([f"the process ended with status {status}", *self._tail])
         failure = LoadFailed(self._explain(reason))
         if not self._loaded.done():
             self._loaded.set_exception(failure)
         for future in self._forked.values():
-            future.set_exception(failure)
+            if not future.done():
+                future.set_exception(failure)
         self._forked.clear()
         if unexpected:
             self._on_lost()
@@ -211,15 +246,17 @@ class Template:
         if self._process is None:
             return True
         try:
-            await asyncio.wait_for(self._process.wait(), timeout_s)
+            await asyncio.wait_for(self._exited.wait(), timeout_s)
         except TimeoutError:
             return False
         return True
 
     async def cleanup(self) -> None:
-        """Waits for the tasks that read the process's words and its end."""
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait_for(task, 1.0)
+        """Ends the tasks that read the process's words and its end."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=2 * LAST_WORDS_S)
+            for task in self._tasks:  # who left the process group may hold the pipe for ever
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._loaded.done() and not self._loaded.cancelled():
             self._loaded.exception()  # seen by `start`, or of no interest any more

@@ -37,6 +37,7 @@ class Worker:
         self.quick_deaths = 0
         """How many times in a row it died soon after its start."""
         self._on_lost = on_lost
+        self._closing = False
         self.replicas = [Replica(self, slot) for slot in range(slots)]
 
     async def start(self, template: Template, fork: bool) -> None:
@@ -47,10 +48,14 @@ class Worker:
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
-        with theirs:
-            self.pid = (
-                await template.fork(self.number, theirs) if fork else template.serve(self.number, theirs)
-            )
+        try:
+            with theirs:
+                self.pid = (
+                    await template.fork(self.number, theirs) if fork else template.serve(self.number, theirs)
+                )
+        except BaseException:
+            ours.close()
+            raise
         _, self.channel = await asyncio.get_running_loop().create_unix_connection(
             lambda: Channel(self._lost), sock=ours
         )
@@ -60,12 +65,14 @@ class Worker:
         ):
             if code >= frames.FIRST_ERROR:
                 self.kill()
-                raise LoadFailed(_explain(json.loads(payload)))
+                raise LoadFailed(f"{template.name}: {_explain(json.loads(payload))}")
         for replica in self.replicas:
             replica.generation = self.generation
         self.ready, self.started_at = True, asyncio.get_running_loop().time()
 
     def _lost(self) -> None:
+        if self._closing:  # it closes its environments and ends by itself
+            return
         self.kill()  # a worker that broke the conversation may still run
         was_ready, self.ready, self.pid = self.ready, False, 0
         if was_ready:
@@ -73,7 +80,7 @@ class Worker:
 
     def close(self) -> None:
         """Asks the process to end; it closes its environments first."""
-        self.ready = False
+        self.ready, self._closing = False, True
         if self.generation:
             self.channel.close()
 

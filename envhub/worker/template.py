@@ -35,6 +35,7 @@ def main(control_fd: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = socket.socket(fileno=control_fd)
     os.dup2(2, 1)  # what an environment prints is log, never protocol
+    _die_with_parent(signal.SIGKILL)  # nobody else would notice a load that goes on after the hub is gone
     order = json.loads(control.recv(MAX_MESSAGE))["load"]
     try:
         environment = host.Environment(order)
@@ -43,6 +44,7 @@ def main(control_fd: int) -> NoReturn:
         os._exit(1)
     gc.collect()
     gc.freeze()  # what is loaded now is shared by all workers: keep the collector from touching it
+    _die_with_parent(0)  # from here on the control socket tells, and workers get time to close
     _report(control, {"loaded": os.getpid()})
     Template(control, environment).run()
 
@@ -86,7 +88,7 @@ class Template:
         order = json.loads(message)
         channel = socket.socket(fileno=fds[0])
         if "serve" in order:
-            _die_with_parent()
+            _die_with_parent(signal.SIGKILL)  # nobody else watches a worker without a template
             self._become_worker(channel)
         pid = os.fork()
         if pid == 0:
@@ -136,6 +138,6 @@ class Template:
         os._exit(0)
 
 
-def _die_with_parent() -> None:
-    """Asks Linux to kill this process when the hub dies: nobody else watches a worker without a template."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def _die_with_parent(signal_number: int) -> None:
+    """Asks Linux to send this process a signal when the hub dies; 0 takes that back."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal_number)

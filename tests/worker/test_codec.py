@@ -160,7 +160,9 @@ NAMED = gym.spaces.Dict({"a": gym.spaces.Discrete(2)})
     ],
     ids=str,
 )
-def test_an_action_outside_its_space_is_refused_with_the_reason(space: gym.Space[Any], payload: bytes) -> None:
+def test_an_action_outside_its_space_is_refused_with_the_reason(
+    space: gym.Space[Any], payload: bytes
+) -> None:
     with pytest.raises(codec.ActionRefused) as refused:
         codec.action_parser(None, space)(payload)
     assert refused.value.envhub_code == "invalid_action"

@@ -1,0 +1,367 @@
+"""Pools start, die in parts, come back, and leave nothing behind."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from envhub.pool import LoadFailed, NoFreeReplica, Pool, Replica, _pool
+from envhub.spec import find
+from envhub.worker import frames
+
+RESET = b'{"seed":1,"options":{}}'
+LOST = frames.ERROR_CODES["session_lost"]
+
+ENV = """
+class Env:
+    def __init__(self):
+        pass
+
+    def reset(self, *, seed=None, options=None):
+        return "start", {}
+
+    def step(self, action):
+        return action, 0.0, False, False, {}
+"""
+
+
+async def step(replica: Replica, action: str) -> tuple[int, Any]:
+    code, body = await replica.call(frames.STEP, json.dumps(action).encode())
+    return code, json.loads(body)
+
+
+async def leased(pool: Pool) -> Replica:
+    (replica,) = await pool.acquire(1, 20.0)
+    code, _ = await replica.call(frames.RESET, RESET)
+    assert code == frames.DONE
+    return replica
+
+
+async def test_replicas_spread_evenly_over_workers(start_pool: Any) -> None:
+    pool = await start_pool(replicas=7, workers=3)
+    assert sorted(len(worker.replicas) for worker in pool._workers) == [2, 2, 3]
+    status = pool.status()
+    assert (status.total, status.free, status.workers, status.ready) == (7, 7, 3, True)
+    leased_now = await pool.acquire(4, 0)
+    assert {replica.worker.number for replica in leased_now} == {0, 1, 2}
+    assert len(pool.processes()) == 4, "one template and three workers"
+
+
+async def test_there_are_never_more_workers_than_replicas(start_pool: Any) -> None:
+    assert (await start_pool(replicas=2, workers=8)).status().workers == 2
+
+
+def test_a_pool_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        Pool(find("echo").resolve(), 0)
+
+
+async def test_every_replica_has_its_own_environment(start_pool: Any) -> None:
+    pool = await start_pool(replicas=4, workers=2)
+    replicas = await pool.acquire(4, 0)
+    await asyncio.gather(*(replica.call(frames.RESET, RESET) for replica in replicas))
+    answers = await asyncio.gather(*(step(replica, f"to {n}") for n, replica in enumerate(replicas)))
+    assert [answer["observation"] for _, answer in answers] == ["to 0", "to 1", "to 2", "to 3"]
+
+
+async def test_stop_leaves_no_process_and_no_descriptor(processes: Any) -> None:
+    await asyncio.to_thread(lambda: None)  # so that the loop's own threads and pipes are there already
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        pool = Pool(find("echo").resolve(), 4, 2)
+        await pool.start()
+        pids = pool.processes()
+        assert len(pids) == 3 and all(map(processes.alive, pids))
+        await pool.stop()
+        assert not any(map(processes.alive, pids))
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+async def test_stop_while_it_starts_leaves_no_process(processes: Any, write_spec: Any) -> None:
+    spec = write_spec("import time; time.sleep(60)\n" + ENV)
+    pool = Pool(spec.resolve(), 2, 2)
+    starting = asyncio.create_task(pool.start())
+    while not pool.processes():
+        await asyncio.sleep(0.01)
+    (pid,) = pool.processes()
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not processes.group(pid)
+
+
+async def test_a_stopped_pool_tells_those_who_wait(start_pool: Any) -> None:
+    pool = await start_pool()
+    await pool.acquire(1, 0)
+    waiting = asyncio.create_task(pool.acquire(1, 60))
+    await asyncio.sleep(0)
+    await pool.stop()
+    with pytest.raises(NoFreeReplica, match="stopping"):
+        await waiting
+
+
+# -- what can't be loaded ---------------------------------------------------------------------------
+
+BROKEN = {
+    "import": ("import no_such_module_anywhere\n", "No module named 'no_such_module_anywhere'"),
+    "syntax": ("def Env(:\n", "SyntaxError"),
+    "no class": ("class Other: pass\n", "has no attribute 'Env'"),
+    "build": (ENV.replace("pass", "raise RuntimeError('no licence')"), "no licence"),
+    "load_shared": (ENV + "    load_shared = staticmethod(lambda config: 1 / 0)\n", "ZeroDivisionError"),
+    "argument": (ENV.replace("self):", "self, *, needed):", 1), "needed"),
+    "exit": ("import sys; sys.exit('gone')\n", "SystemExit: gone"),
+    "death": ("import os; os.write(2, b'last words'); os._exit(9)\n", "last words"),
+    "describe": (ENV + "    def data_info(self): raise KeyError('no data')\n", "no data"),
+}
+
+
+@pytest.mark.parametrize("fork", ["true", "false"])
+@pytest.mark.parametrize("what", BROKEN)
+async def test_load_failed_has_the_environments_own_words(
+    what: str, fork: str, start_pool: Any, write_spec: Any
+) -> None:
+    source, words = BROKEN[what]
+    with pytest.raises(LoadFailed) as failed:
+        await start_pool(write_spec(source, f"fork = {fork}\n"), replicas=2, workers=2)
+    assert words in str(failed.value)
+    assert "probe" in str(failed.value)
+    if what not in ("death", "describe"):
+        assert "probe_env.py" in str(failed.value) or what in ("no class", "argument")
+
+
+async def test_a_load_over_its_limit_is_killed(start_pool: Any, write_spec: Any) -> None:
+    spec = write_spec("import time; time.sleep(60)\n" + ENV)
+    with pytest.raises(LoadFailed, match=r"load_timeout_s = 0\.3 s"):
+        await start_pool(spec, load_timeout_s=0.3)
+
+
+async def test_a_build_that_no_signal_reaches_is_killed(
+    start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    stuck = "import signal, time; signal.pthread_sigmask(0, signal.valid_signals()); time.sleep(60)"
+    with pytest.raises(LoadFailed, match="probe"):
+        await start_pool(write_spec(ENV.replace("pass", stuck)), load_timeout_s=0.3)
+
+
+# -- what dies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fork", [True, False])
+async def test_a_killed_worker_is_told_and_comes_back(
+    fork: bool, start_pool: Any, write_spec: Any, eventually: Any
+) -> None:
+    pool = await start_pool(write_spec(ENV, f"fork = {str(fork).lower()}\n"), replicas=2, workers=2)
+    first, second = await leased(pool), await leased(pool)
+    told: list[str] = []
+    first.on_lost, second.on_lost = (lambda: told.append("first")), (lambda: told.append("second"))
+    generation = first.generation
+    os.kill(first.worker.pid, signal.SIGKILL)
+    await eventually(lambda: told)
+    assert told == ["first"]
+    assert (await step(second, "goes on"))[1]["observation"] == "goes on"
+    pool.release(first)  # of a generation that is gone: no second replica may come of it
+    await eventually(lambda: pool.status().ready)
+    assert pool.status().free == 1
+    assert pool.status().restarts == 1
+    again = await leased(pool)
+    assert (again.worker, again.generation) == (first.worker, generation + 1)
+
+
+async def test_a_worker_killed_in_mid_step_answers_lost(start_pool: Any, eventually: Any) -> None:
+    pool = await start_pool(hang_on="hang")
+    replica = await leased(pool)
+    step_under_way, queued = replica.call(frames.STEP, b'"hang"'), replica.call(frames.STEP, b'"next"')
+    await asyncio.sleep(0)
+    os.kill(replica.worker.pid, signal.SIGKILL)
+    assert (await step_under_way)[0] == LOST
+    assert (await queued)[0] == LOST
+    assert (await replica.call(frames.STEP, b'"late"'))[0] in (LOST, frames.ERROR_CODES["no_episode"])
+
+
+async def test_a_killed_template_is_replaced_and_its_workers_go_on(start_pool: Any, eventually: Any) -> None:
+    pool = await start_pool(replicas=2, workers=2)
+    replica = await leased(pool)
+    old = pool._template_of[0].pid
+    os.kill(old, signal.SIGKILL)
+    await eventually(lambda: pool._template_of[0].pid != old and pool._template_of[0].alive)
+    assert (await step(replica, "still here"))[1]["observation"] == "still here"
+    os.kill(replica.worker.pid, signal.SIGKILL)
+    await eventually(lambda: replica.worker.generation == 2 and pool.status().ready)
+
+
+async def test_the_whole_tree_killed_at_once_comes_back(start_pool: Any, eventually: Any) -> None:
+    pool = await start_pool(replicas=4, workers=2)
+    for _ in range(3):
+        generations = [worker.generation for worker in pool._workers]
+        os.killpg(pool._template_of[0].pid, signal.SIGKILL)
+        await eventually(
+            lambda generations=generations: (
+                pool.status().ready
+                and all(w.generation > g for w, g in zip(pool._workers, generations, strict=True))
+            )
+        )
+        assert pool.status().free == 4
+        await leased(pool)
+        pool.release(pool._workers[0].replicas[0])
+        pool._free = {worker: list(worker.replicas) for worker in pool._workers}
+
+
+async def test_a_native_hang_is_killed_by_the_watchdog(
+    start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    pool = await start_pool(stuck_on="stuck", step_timeout_s=0.2)
+    replica = await leased(pool)
+    assert (await step(replica, "stuck"))[0] == LOST
+    await eventually(lambda: pool.status().ready)
+    assert (await step(await leased(pool), "fine"))[0] == frames.OK
+
+
+async def test_an_interruptible_hang_costs_the_episode_alone(start_pool: Any) -> None:
+    pool = await start_pool(replicas=2, hang_on="hang", step_timeout_s=0.1)
+    first, second = await leased(pool), await leased(pool)
+    hung, fine = await asyncio.gather(step(first, "hang"), step(second, "fine"))
+    assert hung[0] == frames.ERROR_CODES["step_timeout"]
+    assert fine[1]["observation"] == "fine"
+    assert pool.status().restarts == 0
+
+
+async def test_an_environment_that_ends_its_process_loses_that_worker_alone(
+    start_pool: Any, eventually: Any
+) -> None:
+    pool = await start_pool(replicas=2, workers=2, exit_on="exit")
+    first, second = await leased(pool), await leased(pool)
+    assert (await step(first, "exit"))[0] == LOST
+    assert (await step(second, "fine"))[0] == frames.OK
+    await eventually(lambda: pool.status().ready)
+
+
+async def test_a_crash_loop_backs_off_and_says_why(
+    start_pool: Any, write_spec: Any, eventually: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "FIRST_BACKOFF_S", 0.01)
+    flag = tmp_path / "broken"
+    check = f"if __import__('os').path.exists({str(flag)!r}): raise RuntimeError('still broken')"
+    pool = await start_pool(write_spec(ENV.replace("pass", check)))
+    flag.touch()
+    os.kill(pool._workers[0].pid, signal.SIGKILL)
+    await eventually(lambda: pool.status().failure)
+    assert "still broken" in (pool.status().failure or "")
+    assert not pool.status().ready
+    with pytest.raises(NoFreeReplica):
+        await pool.acquire(1, 0)
+    restarts = pool.status().restarts
+    await eventually(lambda: pool.status().restarts > restarts)
+    assert pool._workers[0].quick_deaths >= 2
+    flag.unlink()
+    await eventually(lambda: pool.status().ready)
+    assert pool.status().failure is None
+    await leased(pool)
+
+
+async def test_deaths_in_a_row_wait_ever_longer(
+    start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    sleep = asyncio.sleep
+
+    async def noting(seconds: float) -> None:
+        if seconds not in (0, 0.01, _pool.WATCH_S):
+            pauses.append(seconds)
+            seconds = 0
+        await sleep(seconds)
+
+    monkeypatch.setattr(_pool.asyncio, "sleep", noting)
+    pool = await start_pool(exit_on="exit")
+    for deaths in range(1, 5):
+        replica = await leased(pool)
+        await step(replica, "exit")
+        await eventually(lambda deaths=deaths: pool.status().restarts == deaths and pool.status().ready)
+    assert pauses == sorted(pauses) and len(set(pauses)) >= 3
+
+
+# -- what environments do to their process ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("fork", ["true", "false"])
+async def test_what_an_environment_prints_is_log_and_never_protocol(
+    fork: str, start_pool: Any, write_spec: Any, caplog: pytest.LogCaptureFixture, eventually: Any
+) -> None:
+    noisy = (
+        "import os, sys\n"
+        "print('module says hello'); os.write(1, b'raw one\\n'); os.write(2, b'\\xff\\xfe raw two\\n')\n"
+        "sys.stderr.write('x' * 300_000 + '\\n')\n"
+    ) + ENV.replace("return action", "print('stepped', action); return action")
+    caplog.set_level(logging.INFO, "envhub.worker.probe")
+    pool = await start_pool(write_spec(noisy, f"fork = {fork}\n"))
+    assert (await step(await leased(pool), "a"))[0] == frames.OK
+    for words in ("module says hello", "raw one", "raw two", "stepped a"):
+        await eventually(lambda words=words: words in caplog.text)
+
+
+async def test_reading_standard_input_does_not_hang(start_pool: Any, write_spec: Any) -> None:
+    pool = await start_pool(write_spec("import sys; sys.stdin.read()\n" + ENV))
+    assert pool.status().ready
+
+
+GRANDCHILD = "import subprocess; self.child = subprocess.Popen(['sleep', '1000']{})"
+
+
+@pytest.mark.parametrize("fork", ["true", "false"])
+async def test_grandchildren_end_with_the_pool(
+    fork: str, start_pool: Any, write_spec: Any, processes: Any, eventually: Any
+) -> None:
+    spec = write_spec(ENV.replace("pass", GRANDCHILD.format("")), f"fork = {fork}\n")
+    pool = await start_pool(spec, replicas=2)
+    children = processes.descendants(pool._workers[0].pid)
+    assert len(children) >= 2
+    await pool.stop()
+    await eventually(lambda: not any(map(processes.alive, children)))
+
+
+async def test_a_grandchild_that_left_the_group_cannot_hold_up_the_end(
+    start_pool: Any, write_spec: Any, processes: Any
+) -> None:
+    spec = write_spec(ENV.replace("pass", GRANDCHILD.format(", start_new_session=True")))
+    pool = await start_pool(spec)
+    (child,) = processes.descendants(pool._workers[0].pid)
+    try:
+        await pool.stop()
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+async def test_environments_are_closed_when_the_pool_stops(
+    start_pool: Any, write_spec: Any, tmp_path: Any
+) -> None:
+    closing = f"    def close(self): open({str(tmp_path / 'closed')!r}, 'a').write('x')\n"
+    pool = await start_pool(write_spec(ENV + closing), replicas=3)
+    await pool.stop()
+    assert (tmp_path / "closed").read_text() == "xxx"
+
+
+async def test_an_environment_that_never_closes_is_killed(start_pool: Any, write_spec: Any) -> None:
+    closing = "    def close(self):\n        import time\n        time.sleep(60)\n"
+    pool = await start_pool(write_spec(ENV + closing))
+    await asyncio.wait_for(pool.stop(), 10)
+
+
+async def test_what_replicas_share_is_loaded_once(start_pool: Any, write_spec: Any, tmp_path: Any) -> None:
+    source = (
+        ENV.replace("self):", "self, *, shared):", 1)
+        .replace("pass", "self.shared = shared")
+        .replace('"start", {}', "self.shared, {}")
+    )
+    loading = (
+        f"def load_shared(config):\n    open({str(tmp_path / 'loads')!r}, 'a').write('x')\n    return [7]\n"
+    )
+    pool = await start_pool(write_spec(loading + source), replicas=6, workers=2)
+    for replica in await pool.acquire(6, 0):
+        _, body = await replica.call(frames.RESET, RESET)
+        assert json.loads(body)["observation"] == [7]
+    assert (tmp_path / "loads").read_text() == "x"
