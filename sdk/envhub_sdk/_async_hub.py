@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
+from urllib.request import getproxies
 
 import httpx
 import msgspec
@@ -21,6 +22,7 @@ from envhub_sdk._heartbeat import HeartbeatTask
 from envhub_sdk._rollout import AsyncPolicy, Collector, Policy, PolicyMaker, Progress, starts_of
 from envhub_sdk._session import DEFAULT_WAIT_S, Settings, Task
 from envhub_sdk._trajectory import Trajectory
+from envhub_sdk._transport import WideTransport
 
 __all__ = ["AsyncHub"]
 
@@ -57,6 +59,8 @@ class AsyncHub(BaseHub):
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, token, timeout, retries)
+        if transport is None and (self._loopback or not getproxies()):  # only httpx itself knows proxies
+            transport = WideTransport()
         self._client = httpx.AsyncClient(transport=transport, **self._client_options())
         self._heartbeat = HeartbeatTask(
             lambda session: self._send(_calls.keepalive(session)), lambda gone: self._send(_calls.close(gone))
