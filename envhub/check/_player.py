@@ -93,13 +93,13 @@ class Player:
         drawn = random.Random(seed)
         point = await self.reset(seed)
         episode.points.append(point)
-        info = point.info
+        before = point
         while not point.over and len(episode.actions) < max_steps:
-            action, offered = _choose(drawn, info, action_space)
+            action, offered = _choose(drawn, before, action_space)
             point = await self.step(action, offered)
             episode.actions.append(action)
             episode.points.append(point)
-            info = info if point.refusal else point.info
+            before = before if point.refusal else point
         return episode
 
     async def take(self, actions: Sequence[Action]) -> list[Point]:
@@ -131,14 +131,25 @@ def _offers(info: Any) -> Any:
     return info.get("available_actions") if isinstance(info, dict) else None
 
 
-def _choose(drawn: random.Random, info: Any, action_space: Any) -> tuple[Action, bool]:
-    offers = _offers(info)
-    if isinstance(offers, list) and offers and all(isinstance(offer, str) for offer in offers):
+def _choose(drawn: random.Random, point: Point, action_space: Any) -> tuple[Action, bool]:
+    offers = _texts(drawn, _offers(point.info), point.observation)
+    if offers:
         return json.dumps(drawn.choice(offers)).encode(), True
     if action_space is None:
         raise CannotAct
     action_space.seed(drawn.randrange(2**31))
     return spaces.encode(action_space.sample()), False
+
+
+def _texts(drawn: random.Random, offers: Any, observation: Any) -> list[str]:
+    """Return the offered actions as texts: a list of them, or WebShop's published form."""
+    if isinstance(offers, list) and all(isinstance(offer, str) for offer in offers):
+        return offers
+    if isinstance(offers, dict) and {"has_search_bar", "clickables"} <= offers.keys():
+        if offers["has_search_bar"]:
+            return [f"search[{drawn.choice(str(observation).split() or ['a'])}]"]
+        return [f"click[{label}]" for label in offers["clickables"]]
+    return []
 
 
 class CannotAct(Exception):

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress, TaskID
 
 from envhub.cli import CommandError
-from envhub.cli._output import AsJson, print_json, print_table
+from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.spec import find
 
 data = typer.Typer(help="Write and prepare data.", no_args_is_help=True)
+prepare = typer.Typer(
+    help="Prepare official data once, so that serving it starts at once.", no_args_is_help=True
+)
+data.add_typer(prepare, name="prepare")
 
 Out = Annotated[Path, typer.Option("--out", help="The folder to write to; made where it is missing.")]
 
@@ -47,6 +53,52 @@ def frozenlake(
         print_json(written)
     else:
         print_table(("split", "rows", "file"), (tuple(entry.values()) for entry in written))
+
+
+@prepare.command()
+def webshop(
+    from_dir: Annotated[
+        Path, typer.Option("--from", exists=True, file_okay=False, help="The folder with the official files.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder to write; default: `prepared` in that folder.")
+    ] = None,
+    human_goals: Annotated[bool, typer.Option(help="Take the goals from people's instructions.")] = True,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of drawn prices and price caps.")] = 0,
+    num_products: Annotated[int, typer.Option(min=0, help="Read only so many products; 0: all.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Find the nouns of WebShop's titles and write the files that serving maps into memory."""
+    main_prepare = import_from("webshop", "envhub_webshop.prepare").main_prepare
+    data_error = import_from("webshop", "envhub_webshop.errors").DataError
+    with Progress(console=errors, transient=True) as progress:
+        stages: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in stages:
+                stages[stage] = progress.add_task(stage)
+            progress.update(stages[stage], completed=done, total=total)
+
+        try:
+            folder = main_prepare(
+                from_dir,
+                out,
+                human_goals=human_goals,
+                seed=seed,
+                num_products=num_products,
+                progress=report,
+            )
+        except data_error as reason:
+            raise CommandError(str(reason)) from None
+    settings = {"data_dir": str(folder.resolve()), "seed": seed, "num_products": num_products}
+    settings = {key: value for key, value in settings.items() if value}  # 0 is the default of both
+    if not human_goals:
+        settings["human_goals"] = "false"
+    if as_json:
+        print_json({"folder": folder, "settings": settings})
+        return
+    words = " ".join(shlex.join(["--set", f"webshop.{key}={value}"]) for key, value in settings.items())
+    console.print(f"Wrote {folder}. Next:\n  envhub serve --env webshop {words}", markup=False)
 
 
 def import_from(name: str, module: str) -> Any:

@@ -211,6 +211,21 @@ async def test_an_endless_episode_skips_the_check_of_its_end() -> None:
     assert "max_episode_steps" in results["ends"].next_step
 
 
+async def test_webshops_own_form_of_offers_is_played(tmp_path: Path) -> None:
+    offers = '{"has_search_bar": self.steps == 0, "clickables": ["left", "right"]}'
+    folder = write(
+        tmp_path,
+        [
+            ('["left", "right"]', offers),
+            ("self.steps += 1", "self.steps += 1\n        assert action[:6] in ('search', 'click[')"),
+        ],
+    )
+    toml = TOML.replace("max_length = 5", "max_length = 20")
+    (folder / "envhub.toml").write_text(toml, encoding="utf-8")
+    outcomes = {name: result.outcome for name, result in (await results_of(folder)).items()}
+    assert outcomes == dict.fromkeys(CHECKS, "PASS")
+
+
 async def test_without_any_action_to_try_the_suite_says_what_to_declare(tmp_path: Path) -> None:
     folder = write(tmp_path, [('{"available_actions": ["left", "right"]}', "{}")])
     toml = TOML.replace('space = { type = "Text", max_length = 5 }\n', "", 1)

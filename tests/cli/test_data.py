@@ -1,4 +1,4 @@
-"""`envhub data`: FrozenLake's parquet files."""
+"""`envhub data`: FrozenLake's parquet files and WebShop's prepared folder."""
 
 import json
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from envhub.cli import main
+from envhub.spec import find
 
 
 def run(*arguments: str) -> int:
@@ -48,3 +49,36 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "file").write_text("")
     assert run("data", "frozenlake", "--out", str(tmp_path / "file" / "x")) == 2
     assert "the folder cannot be made: Not a directory" in capsys.readouterr().err
+
+
+def test_webshop_is_prepared_for_the_settings_it_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(find("webshop").path) + "/data"
+    out = tmp_path / "my shop"
+    options = ["--no-human-goals", "--seed", "3", "--num-products", "50", "--json"]
+    assert run("data", "prepare", "webshop", "--from", source, "--out", str(out), *options) == 0
+    printed = json.loads(capsys.readouterr().out)
+    settings = {"data_dir": str(out), "seed": 3, "num_products": 50, "human_goals": "false"}
+    assert printed == {"folder": str(out), "settings": settings}
+    assert run("check", "webshop", *(f"--set=webshop.{key}={value}" for key, value in settings.items())) == 0
+
+
+def test_webshop_says_which_settings_serve_the_prepared_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = str(find("webshop").path) + "/data"
+    out = tmp_path / "my shop"
+    arguments = ["--from", source, "--out", str(out), "--num-products", "20", "--no-human-goals"]
+    assert run("data", "prepare", "webshop", *arguments) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"  envhub serve --env webshop --set 'webshop.data_dir={out}' --set webshop.num_products=20 "
+        "--set webshop.human_goals=false"
+    )
+
+
+def test_a_folder_without_webshops_files_is_status_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("data", "prepare", "webshop", "--from", str(tmp_path), "--out", str(tmp_path / "out")) == 2
+    assert "items_shuffle" in capsys.readouterr().err
