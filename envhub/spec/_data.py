@@ -25,6 +25,6 @@ def check_data(spec: Spec) -> None:
         if (len(content), found) != (file.size, file.sha256):
             raise DataInvalid(
                 f"spec {spec.name!r}: {path} is not the declared file: it has {len(content)} bytes with "
-                f"sha256 {found}, and envhub.toml declares {file.size} bytes with {file.sha256}; install the spec "
-                "again, or declare the new file if you changed it on purpose"
+                f"sha256 {found}, and envhub.toml declares {file.size} bytes with {file.sha256}; install the "
+                "spec again, or declare the new file if you changed it on purpose"
             )

@@ -126,5 +126,7 @@ def _check_registered(env_id: str) -> None:
     try:
         gymnasium.spec(env_id)
     except gymnasium.error.Error as reason:
-        hint = nearest(env_id, gymnasium.registry)
-        raise SpecNotFound(f"{GYMNASIUM_PREFIX}{env_id}: {reason}{hint}") from reason
+        raise SpecNotFound(
+            f"{GYMNASIUM_PREFIX}{env_id}: {reason} "
+            f"(where a module registers the id: {GYMNASIUM_PREFIX}MODULE:{env_id})"
+        ) from reason
