@@ -239,7 +239,7 @@ async def unknown_task_is_refused(lab: Lab) -> str:
 async def close_releases(lab: Lab) -> str:
     """Closing an environment gives back its files, threads and child processes."""
     player, _ = lab.fresh()
-    short = Episode(0, lab.longest.actions[:3])
+    short = Episode(lab.longest.seed, lab.longest.actions[:3])
     held: list[dict[str, int]] = []
     for _ in range(CLOSE_CYCLES):
         await player.replay(short)

@@ -198,8 +198,9 @@ def test_every_check_has_a_broken_environment() -> None:
     assert {check for check, _, _ in BROKEN} == set(CHECKS)
 
 
-async def test_what_an_environment_does_not_claim_is_skipped() -> None:
-    served = find("gymnasium:CartPole-v1").resolve()
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1", "Blackjack-v1"])
+async def test_what_an_environment_does_not_claim_is_skipped(env_id: str) -> None:
+    served = find(f"gymnasium:{env_id}").resolve()
     outcomes = {result.check: result.outcome async for result in run_checks(served)}
     skipped = {"snapshots", "tasks", "unknown-task"}
     assert outcomes == {name: "SKIP" if name in skipped else "PASS" for name in CHECKS}

@@ -140,8 +140,9 @@ def test_a_namespaced_gymnasium_id_has_a_name_without_slashes() -> None:
 
 
 def test_an_unregistered_gymnasium_id_names_the_nearest() -> None:
-    with pytest.raises(SpecNotFound, match="CartPole"):
+    with pytest.raises(SpecNotFound, match="Did you mean: `CartPole`") as caught:
         find("gymnasium:CartPol-v1")
+    assert "gymnasium:MODULE:CartPol-v1" in str(caught.value)
 
 
 def test_the_id_of_a_gymnasium_spec_is_fixed() -> None:
