@@ -43,6 +43,7 @@ class Episode:
         self.flags = frames.OK
         """Whether the last step terminated or truncated it."""
         self._start = start
+        self._dropped_reward = 0.0
         self._steps: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECORDED_STEPS)
 
     def reply(self) -> bytes:
@@ -56,6 +57,8 @@ class Episode:
     def record(self, action: bytes, transition: bytes, flags: int) -> bytes:
         """Records a step and returns the reply to it."""
         answer = b'%b,"step_index":%d}' % (transition[:-1], self.next_index)
+        if len(self._steps) == MAX_RECORDED_STEPS:
+            self._dropped_reward += _rewards.decode(self._steps[0][1]).reward
         self._steps.append((action, answer))
         self.next_index += 1
         self.flags = flags
@@ -73,13 +76,13 @@ class Episode:
         if index != self.next_index - 1 or not self._steps:
             return None
         last_action, answer = self._steps[-1]
-        same = last_action == action or json.loads(last_action) == json.loads(action)
-        return answer if same else None
+        return answer if last_action == action or _same(last_action, action) else None
 
     @property
     def total_reward(self) -> float:
         """The sum of the rewards so far."""
-        return sum(_rewards.decode(answer).reward for _, answer in self._steps)
+        kept = sum(_rewards.decode(answer).reward for _, answer in self._steps)
+        return self._dropped_reward + kept
 
     @property
     def start(self) -> dict[str, msgspec.Raw]:
@@ -90,3 +93,11 @@ class Episode:
     def steps(self) -> list[TrajectoryStep]:
         """The recorded transitions."""
         return [_steps.decode(b'{"action":%b,%b' % (action, answer[1:])) for action, answer in self._steps]
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Whether two actions are the same JSON, however they are written."""
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except (ValueError, RecursionError):  # what can't be read was never executed
+        return False

@@ -24,6 +24,10 @@ class HubError(Exception):
         self.message = message
         self.details = details or {}
 
+    def copy(self) -> HubError:
+        """The same error as a new exception: a kept one that is raised again drags old tracebacks along."""
+        return HubError(self.code, self.message, self.details)
+
     @property
     def status(self) -> int:
         """The HTTP status this error travels with."""

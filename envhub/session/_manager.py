@@ -175,7 +175,10 @@ class Sessions:
         """
         session = self._sessions.get(session_id)
         if session is None:
-            raise self._ended.get(session_id) or HubError(
+            ended = self._ended.get(session_id)
+            if ended is not None:
+                raise ended.copy()
+            raise HubError(
                 "unknown_session", f"no session {session_id!r}; it was never opened here, or long ago"
             )
         session.last_used = self._clock()

@@ -68,7 +68,7 @@ class Session:
         self._episodes = 0
         self._before: Episode | None = None
         self._failure: HubError | None = None
-        self._joinable: tuple[int, bytes] | None = None
+        self._under_way: tuple[bytes, int, str] | None = None
         self._joined: list[Sink] = []
         self._line: deque[Callable[[], None]] = deque()
         replica.on_lost = self._lost
@@ -88,7 +88,7 @@ class Session:
             sink: Takes the answer.
         """
         if self.busy:
-            if index is not None and self._joinable == (index, action):
+            if self._joins(action, index, episode_id):
                 self._joined.append(sink)
             else:
                 self._line.append(lambda: self.step(action, index, episode_id, autoreset, sink))
@@ -104,9 +104,15 @@ class Session:
             sink(self._refusal())
             return
         self.busy = True
-        self._joinable = (episode.next_index, action)
+        self._under_way = (action, episode.next_index, episode.id)
         stepped = functools.partial(self._stepped, episode, action, autoreset, sink)
         self._replica.send(frames.STEP, action, stepped)
+
+    def _joins(self, action: bytes, index: int | None, episode_id: str | None) -> bool:
+        """Whether the step that is asked for is the one under way."""
+        if index is None or self._under_way is None:
+            return False
+        return self._under_way[:2] == (action, index) and episode_id in (None, self._under_way[2])
 
     def _stepped(
         self, episode: Episode, action: bytes, autoreset: bool, sink: Sink, code: int, body: bytes
@@ -198,13 +204,18 @@ class Session:
             self.episode = Episode(f"{self.id}.{self._episodes}", seed, given, options, body)
             sink(self.episode.reply())
 
-        self._replica.send(frames.RESET, json.dumps(request).encode(), reset_done)
+        try:
+            payload = json.dumps(request).encode()
+        except RecursionError:  # a little shallower than what the request's own decoder refuses
+            sink(HubError("malformed_request", f"task or options for {self.id} are nested too deeply"))
+            return
+        self._replica.send(frames.RESET, payload, reset_done)
 
     async def render(self) -> tuple[int, bytes]:
         """Draws the environment: a status of `frames` (TEXT or PNG) and the picture.
 
         Raises:
-            HubError: The environment draws nothing, or failed to.
+            HubError: The environment draws nothing, or failed to, or there is no episode to draw.
         """
         future: asyncio.Future[tuple[int, bytes]] = asyncio.get_running_loop().create_future()
 
@@ -215,8 +226,10 @@ class Session:
             self._next_in_line()
 
         def start() -> None:
-            if self.ended is not None:
-                future.set_exception(self.ended)
+            if future.done():  # whoever asked is gone
+                return
+            if self.ended is not None or self.status in ("new", "failed"):
+                future.set_exception(self._refusal().copy())
                 return
             self.busy = True
             self._replica.send(frames.RENDER, b"", drawn)
@@ -229,7 +242,7 @@ class Session:
 
     def _done(self, sink: Sink, answer: Answer) -> None:
         """Ends the operation under way: everyone who asked for it is answered, the next one starts."""
-        joined, self._joined, self._joinable = self._joined, [], None
+        joined, self._joined, self._under_way = self._joined, [], None
         sink(answer)
         for other in joined:
             other(answer)
@@ -237,6 +250,7 @@ class Session:
 
     def _next_in_line(self) -> None:
         self.busy = False
+        self.last_used = asyncio.get_running_loop().time()
         if self.ended is not None:
             self._give_back()
         while self._line and not self.busy:
@@ -254,6 +268,7 @@ class Session:
     def _told(self, code: int, body: bytes) -> HubError:
         name, said = frames.ERRORS[code], json.loads(body)
         if name == "session_lost":
+            self._lost()  # now, so that whoever waits in line hears the same
             return self._lost_error()
         details = {"session_id": self.id, "env": self.env, **said["details"]}
         return HubError(name, f"{self.env}: {said['message']}", details)

@@ -229,6 +229,7 @@ class Replica:
 def _number(reward: Any) -> float:
     """A reward as a plain number; ints stay ints, since they print differently."""
     if type(reward) is int:
+        float(reward)  # raises for one that no float can hold
         return reward
     if isinstance(reward, bool) or isinstance(reward, str):
         raise TypeError(f"the reward is {reward!r}: it must be a number")
