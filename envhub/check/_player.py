@@ -25,6 +25,10 @@ class Refused(Exception):
         self.details = details
 
 
+class CannotAct(Exception):
+    """No actions are offered and there is no action space to draw from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """What reset or a step returned; a refused action is a point at which nothing changed."""
@@ -150,7 +154,3 @@ def _texts(drawn: random.Random, offers: Any, observation: Any) -> list[str]:
             return [f"search[{drawn.choice(str(observation).split() or ['a'])}]"]
         return [f"click[{label}]" for label in offers["clickables"]]
     return []
-
-
-class CannotAct(Exception):
-    """No actions are offered and there is no action space to draw from."""

@@ -69,7 +69,9 @@ def _config_key(config: Table, name: str) -> ConfigKey:
         raise config.fail(name, "is the name of a limit; set it under [limits] or choose another name")
     kind = table.value("type", str)
     if kind not in get_args(ConfigType):
-        raise table.fail("type", f"{kind!r} is no type{nearest(kind, CONFIG_TYPES)}; {listed(CONFIG_TYPES)}")
+        raise table.fail(
+            "type", f"{kind!r} is no type{nearest(kind, CONFIG_TYPES)}; types: {listed(CONFIG_TYPES)}"
+        )
     kind = cast(ConfigType, kind)
     choices: list[object] = table.value("choices", list, [])
     key = ConfigKey(

@@ -36,7 +36,9 @@ def find(ref: str) -> Spec:
         return load(folders[ref])
     if "/" in ref or Path(ref).is_dir():
         if not Path(ref).is_dir():
-            raise SpecNotFound(f"no spec folder at {ref!r}: there is no such folder")
+            beside = [file.parent.name for file in Path(ref).parent.glob(f"*/{FILE_NAME}")]
+            hint = nearest(Path(ref).name, beside)
+            raise SpecNotFound(f"no spec folder at {ref!r}: there is no such folder{hint}")
         return load(Path(ref))
     plugins = _plugins()
     if ref in plugins:

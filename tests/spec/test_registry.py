@@ -54,9 +54,11 @@ def test_a_path_to_a_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert find("maze").name == "maze"
 
 
-def test_a_path_that_is_not_there_is_named() -> None:
+def test_a_path_that_is_not_there_names_the_nearest_folder_with_a_spec(folder: Path) -> None:
     with pytest.raises(SpecNotFound, match=r"no spec folder at '\./nowhere'"):
         find("./nowhere")
+    with pytest.raises(SpecNotFound, match=r"\(did you mean 'maze'\?\)"):
+        find(f"{folder.parent}/mazes")
 
 
 def test_bundled_specs_are_named_like_their_folders() -> None:

@@ -59,7 +59,7 @@ class FrozenLakeEnv:
         """Return a split's tasks, each {"id", "split", "seed", "size", "p"}."""
         try:
             return self._tasks.split(split)
-        except KeyError:
+        except (KeyError, TypeError):  # TypeError: something that is no key at all
             raise UnknownTask(f"no split {split!r}: there are train and test") from None
 
     def data_info(self) -> dict[str, str]:

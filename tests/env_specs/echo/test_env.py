@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from envhub_echo import EchoEnv
 from envhub_echo.env import EchoFault
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envhub.spec import find
@@ -17,6 +17,7 @@ FOLDER = Path(__file__).resolve().parents[3] / "env_specs" / "echo"
 
 
 @given(actions=st.lists(st.text(), min_size=1, max_size=20))
+@settings(derandomize=True, deadline=None)
 def test_every_action_is_said_back_and_the_last_step_is_rewarded(actions: list[str]) -> None:
     env = EchoEnv(length=len(actions))
     assert env.reset(seed=1) == ("", {})

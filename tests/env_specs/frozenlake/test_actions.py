@@ -2,7 +2,7 @@
 
 import pytest
 from envhub_frozenlake.actions import ACTIONS, parse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -35,10 +35,12 @@ def test_the_last_block_or_the_bare_word_counts(text: str, move: "str | None") -
     move=st.sampled_from(ACTIONS),
     after=st.text(st.characters(exclude_characters="`")),
 )
+@settings(derandomize=True, deadline=None)
 def test_whatever_surrounds_the_block_does_not_matter(before: str, move: str, after: str) -> None:
     assert parse(f"{before}```{move.title()}```{after}") == move
 
 
 @given(text=st.text())
+@settings(derandomize=True, deadline=None)
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     assert parse(text) in (None, *ACTIONS)

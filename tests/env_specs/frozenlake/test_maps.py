@@ -24,7 +24,7 @@ def test_the_search_leaves_out_a_board_that_it_enters_by_a_detour_first() -> Non
 @given(
     size=st.integers(2, 8), p=st.floats(0.3, 1.0), seed=st.integers(0, 2**32), max_steps=st.integers(2, 12)
 )
-@settings(max_examples=60, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=60)
 def test_every_drawn_map_is_a_square_with_one_start_and_one_reachable_goal(
     size: int, p: float, seed: int, max_steps: int
 ) -> None:
