@@ -25,7 +25,7 @@ def item_body(page: Page, product: Product, link: Links, show_attrs: bool) -> st
 
     options = "".join(_option(page, product, link, name, values) for name, values in product.options.items())
     details = "".join(detail_form(label) for label in DETAILS[:3])
-    attributes = detail_form(DETAILS[3]) if show_attrs else ""
+    attributes = f"\n            {detail_form(DETAILS[3])}" if show_attrs else ""
     return f"""        <div class="col-md-4 mb-4 mb-md-0">
           <div class="row top-buffer">
             <img id="product-image" src="{escape(product.main_image)}" class="item-page-img">

@@ -4,19 +4,29 @@ import itertools
 import json
 import random
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from envhub_webshop import WebShopEnv
+from envhub_webshop.actions import parse_fixed
 from envhub_webshop.errors import EpisodeOver
 from envhub_webshop.goal import human_goal
-from envhub_webshop.loader import load
+from envhub_webshop.loader import load, read_options
+from envhub_webshop.product import Product
 from envhub_webshop.reward import exact_option_hits, faithful_option_hits, faithful_reward, fixed_reward
+from envhub_webshop.rules import RESERVED, Choice, FixedRules
+from envhub_webshop.schema import Item
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from .conftest import item
 
 MakeEnv = Callable[..., WebShopEnv]
+OPTION_TEXTS = st.text(max_size=6) | st.sampled_from(
+    ["Red", "red ", "", "Buy Now", "search", "a]", "[b", "1/2"]
+)
 
 
 def play(env: WebShopEnv, *actions: str, task: str = "goal-0") -> tuple[str, float, bool, dict[str, Any]]:
@@ -112,6 +122,19 @@ def test_shared_labels(make_env: MakeEnv) -> None:
     faithful = WebShopEnv(env.shared, mode="faithful")
     play(faithful, "search[lamp]", "click[b0]", "click[black]")
     assert faithful.get_state()["session"]["options"] == {"shade": "black"}
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.dictionaries(OPTION_TEXTS, st.lists(OPTION_TEXTS, max_size=5), max_size=4))
+def test_every_option_value_has_a_label_of_its_own(options: dict[str, list[str]]) -> None:
+    entry = Item(item("B1", options=options), Path("items_shuffle.json"), "item 0")
+    product = Product(**{**dict.fromkeys(f.name for f in fields(Product)), "options": read_options(entry)[0]})
+    choices = FixedRules().choices(product)
+    offers = {Choice(name, value) for name, values in product.options.items() for value in values}
+    assert set(choices.values()) == offers
+    for label in choices:
+        assert parse_fixed(f"click[{label}]") == ("click", label)
+        assert label not in RESERVED
 
 
 def test_any_asin(make_env: MakeEnv) -> None:

@@ -160,3 +160,12 @@ def test_a_page_cannot_break_out_of_its_script() -> None:
     source = html(page, "7", INSTRUCTION, False)
     assert "\\u003c/script\\u003e\\u003cb\\u003e\\u0026\\u0027" in source
     assert source.count("</script>") == 3
+
+
+def test_the_attributes_button_stands_after_a_blank_line() -> None:
+    plain = html(page_of(LAMP, ITEM), "7", INSTRUCTION, False)
+    shown = html(page_of(LAMP, ITEM), "7", INSTRUCTION, True)
+    blank = " " * 12
+    assert f"</div>\n{blank}\n          </div>\n" in plain
+    assert f'</div>\n{blank}\n{blank}<div class="col-sm-3" name="attributes">' in shown
+    assert "attributes" not in plain
