@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.cli.show import SpecArgument
-from envhub.spec import Assignment, ServedSpec, find, settings_of
+from envhub.spec import Assignment, ServedSpec, check_data, find, settings_of
 
 if TYPE_CHECKING:
     from envhub.check import Result
@@ -27,6 +27,7 @@ def check(
 ) -> None:
     """Play a spec in real workers and report which of the hub's rules it keeps; 1 when it breaks one."""
     found = find(spec)
+    check_data(found)
     assignments = map(Assignment.parse, settings)
     served = found.resolve(settings_of(assignments, [found.name])[found.name])
     results = asyncio.run(_run(served))

@@ -48,3 +48,12 @@ def test_settings_reach_the_environment(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_wrong_setting_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "echo", "--set", "echo.lenght=3") == 2
     assert "did you mean 'length'?" in capsys.readouterr().err
+
+
+def test_a_changed_data_file_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_skeleton("maze", tmp_path)
+    (folder / "words.txt").write_text("north")
+    with (folder / "envhub.toml").open("a", encoding="utf-8") as toml:
+        toml.write(f'[[data]]\nname = "words.txt"\nsize = 5\nsha256 = "{"0" * 64}"\nsource = "bundled"\n')
+    assert run("check", str(folder)) == 2
+    assert "words.txt is not the declared file" in capsys.readouterr().err
