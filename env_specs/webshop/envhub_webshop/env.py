@@ -139,10 +139,10 @@ class WebShopEnv:
             position = tasks.position(options["task"])
         else:
             position = tasks.draw(options.get("split") or "train", seed)
-        self._begin(position, seed)
-        assert self._session is not None
-        observation = self._observer.first(self._session)
-        info = {"task": self._task, "instruction": self._session.goal.instruction, **self._info()}
+        session = Session(f"{self._prefix}{position}", self.shared.selection.goals[position])
+        self._play(session, position, seed)
+        observation = self._observer.first(session)
+        info = {"task": self._task, "instruction": session.goal.instruction, **self._info()}
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -208,10 +208,14 @@ class WebShopEnv:
         }
 
     def set_state(self, saved: Mapping[str, Any]) -> None:
-        """Continue the episode that `get_state` gave."""
-        self._begin(saved["goal"], saved["seed"])
-        goal = self.shared.selection.goals[self._position]
-        self._session = state.load(saved["session"], goal, self.shared.catalogue)
+        """Continue the episode that `get_state` gave.
+
+        Raises:
+            ValueError: It was taken over other data.
+        """
+        goal = self.shared.selection.goals[saved["goal"]]
+        session = state.load(saved["session"], goal, self.shared.catalogue)
+        self._play(session, saved["goal"], saved["seed"])
         self._observer.set_state(saved["history"])
         if saved["random"] is not None:
             version, internal, gauss = saved["random"]
@@ -224,12 +228,12 @@ class WebShopEnv:
     def close(self) -> None:
         """Do nothing: a replica holds nothing that needs closing."""
 
-    def _begin(self, position: int, seed: int | None) -> None:
+    def _play(self, session: Session, position: int, seed: int | None) -> None:
+        self._session = session
         self._position = position
+        self._task = self.shared.tasks.task(position)
         self._seed = seed
         self._random = None
-        self._task = self.shared.tasks.task(position)
-        self._session = Session(f"{self._prefix}{position}", self.shared.selection.goals[position])
 
     def _stream(self) -> random.Random:
         """Return the generator of this episode (only ``<r>`` searches draw from it)."""

@@ -152,13 +152,14 @@ class Shop:
 
 def _reason(action: str, verb: str, argument: str, labels: Sequence[str]) -> str:
     """Say why an action did nothing, and what is possible."""
-    short = action if len(action) <= 100 else f"{action[:100]}..."
+    text = argument if verb == "click" else action
+    short = text if len(text) <= 100 else f"{text[:100]}..."
     if verb == "search":
         problem = "a search needs keywords"
     elif verb == "click" and argument == "search":
         problem = "to search, write search[keywords]"
     elif verb == "click":
-        problem = f"{argument!r} is not on this page"
+        problem = f"{short!r} is not on this page"
     else:
         problem = f"{short!r} is no action"
     clicks = [f"click[{label}]" for label in labels if label != "search"]

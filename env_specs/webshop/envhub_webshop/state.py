@@ -18,13 +18,13 @@ def dump(session: Session) -> dict[str, Any]:
     page["options"] = dict(session.page.options)
     return {
         "session_id": session.session_id,
-        "keywords": session.keywords,
+        "keywords": list(session.keywords),
         "number": session.number,
         "asin": session.asin,
         "asins": list(session.asins),
         "options": dict(session.options),
         "reward": session.reward,
-        "parts": session.parts,
+        "parts": dict(session.parts),
         "page": page,
     }
 
