@@ -370,7 +370,9 @@ def test_a_state_of_other_data_is_refused(make_env: MakeEnv) -> None:
     env = make_env(PRODUCTS)
     env.reset(options={"task": {"id": "goal-0"}})
     env.step("search[lamp]")
+    before = env.available_actions()
     saved = env.get_state()
     saved["session"]["page"]["products"][0] = "B404"
     with pytest.raises(ValueError, match=r"shows product B404, which .* does not have"):
         env.set_state(saved)
+    assert env.available_actions() == before
