@@ -75,7 +75,11 @@ class AsyncEnv:
         return await self._open(wire_seed, options)
 
     async def step(self, action: Any) -> Transition:
-        """Take one step; as `Env.step`, errors included."""
+        """Take one step; as `Env.step`, errors included.
+
+        After a cancellation call `step` again with the same action: it may have been taken, and is not taken
+        twice.
+        """
         call = self._session.step_call(action)
         try:
             reply = await self._hub._send(call)

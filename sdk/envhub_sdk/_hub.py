@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +38,8 @@ class Hub(BaseHub):
     the same seeded episode once more. A repeated open may leave a session behind whose answer was lost;
     it gives its replica back after its idle timeout.
 
-    Safe to use from many threads. Open sessions are closed by `close()`, by leaving a `with` block, and
-    as the program ends.
+    Safe to use from many threads; a process that is forked needs its own. Open sessions are closed by
+    `close()`, by leaving a `with` block, and as the program ends.
 
     Args:
         url: Where the hub is; default ENVHUB_URL, else http://127.0.0.1:8000.
@@ -176,24 +177,11 @@ class Hub(BaseHub):
         """
         settings = Settings(task, split, wait_s, idle_timeout_s, labels or {}, heartbeat)
         made = Env(self, self.env(env), settings, seed=seed, render_mode=render_mode)
-
-        def again(**kwargs: Any) -> Env:
-            return self.make(env, **kwargs)
-
         made.spec = EnvSpec(
             f"envhub/{env}",
-            entry_point=again,
+            entry_point=lambda **kwargs: self.make(env, **kwargs),
             disable_env_checker=True,
-            kwargs={
-                "task": task,
-                "seed": seed,
-                "split": split,
-                "wait_s": wait_s,
-                "idle_timeout_s": idle_timeout_s,
-                "labels": labels,
-                "heartbeat": heartbeat,
-                "render_mode": render_mode,
-            },
+            kwargs=_as_kwargs(settings, seed) | {"render_mode": render_mode},
         )
         return made
 
@@ -230,7 +218,14 @@ class Hub(BaseHub):
             ValueError: One of its spaces is of a kind this SDK does not know.
         """
         settings = Settings(task, split, wait_s, idle_timeout_s, labels or {}, heartbeat)
-        return VectorEnv(self, self.env(env), settings, num_envs, AutoresetMode(autoreset_mode), seed)
+        mode = AutoresetMode(autoreset_mode)
+        made = VectorEnv(self, self.env(env), settings, num_envs, mode, seed)
+        made.spec = EnvSpec(
+            f"envhub/{env}",
+            vector_entry_point=lambda **kwargs: self.make_vec(env, **kwargs),
+            kwargs=_as_kwargs(settings, seed) | {"num_envs": num_envs, "autoreset_mode": mode},
+        )
+        return made
 
     # -- closing ------------------------------------------------------------------------------------
 
@@ -276,7 +271,13 @@ class Hub(BaseHub):
                 self._send(_calls.close(sessions))
 
 
+def _as_kwargs(settings: Settings, seed: int | None) -> dict[str, Any]:
+    names = ("task", "split", "wait_s", "idle_timeout_s", "labels", "heartbeat")
+    return {name: getattr(settings, name) for name in names} | {"seed": seed}
+
+
 _open_hubs: weakref.WeakSet[Hub] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_open_hubs.clear)  # they are the parent's to close
 
 
 @atexit.register

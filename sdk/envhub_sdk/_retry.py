@@ -50,6 +50,6 @@ class Attempts:
             raise error
         self._pause = min(2 * self._pause, LONGEST_PAUSE_S)
         _log.warning(
-            "%s %s: %s; asking again in %.1f s", self._call.method, self._call.path, error, max(pause, 0.0)
+            "%s %s: %s; asking again in %.1f s", self._call.method, self._call.path, error.code, pause
         )
         return pause

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import gymnasium
 import msgspec
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
-from envhub_sdk import _calls, _exceptions, _wire, spaces
+from envhub_sdk import _calls, _exceptions, _infos, _wire, spaces
 from envhub_sdk._calls import Call
 from envhub_sdk._exceptions import (
     BatchError,
@@ -82,6 +81,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         on_close: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
+        self._hub = hub
+        self._on_close = on_close
+        self._sessions: list[Session] = []  # close() works from here on, also when the rest fails
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}: a vector environment has at least one")
         self.env_info = env
@@ -92,10 +94,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         self.single_observation_space = observation_space(env)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.spec = EnvSpec(f"envhub/{env.name}", vector_entry_point=f"{__name__}:VectorEnv")
-        self._hub = hub
         self._settings = settings
-        self._on_close = on_close
         self._sessions = [Session(env, settings) for _ in range(num_envs)]
         self._seeds = [Seeds(None if seed is None else seed + i) for i in range(num_envs)]
         self._observations: list[Any] = [None] * num_envs
@@ -161,9 +160,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             self._next.pop(i, None)
         if errors:
             raise _batch_error("reset", self.env_info.name, errors)
-        infos: dict[str, Any] = {}
-        for i, (_, info) in sorted(starts.items()):
-            infos = self._add_info(infos, info, i)
+        infos = _infos.batch({i: starts[i][1] for i in sorted(starts)}, self.num_envs)
         return self._stacked(self._observations), infos
 
     def _masked(self, mask: Any) -> list[int]:
@@ -318,21 +315,20 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         observations = list(self._observations)
         rewards = np.full(self.num_envs, np.nan)
         terminations, truncations = (np.zeros(self.num_envs, np.bool_) for _ in range(2))
-        infos: dict[str, Any] = {}
+        infos: dict[int, dict[str, Any]] = {}
         skipped = self._skipped()
         for i in range(self.num_envs):
             if i in skipped:
-                observations[i], info = skipped[i]
+                observations[i], infos[i] = skipped[i]
                 rewards[i] = 0.0
             elif i in self._kept:
-                _, (observations[i], rewards[i], terminations[i], truncations[i], info) = self._kept[i]
+                _, (observations[i], rewards[i], terminations[i], truncations[i], infos[i]) = self._kept[i]
                 if self.autoreset_mode is AutoresetMode.SAME_STEP and i in self._next:
-                    infos = self._add_info(infos, {"final_obs": observations[i], "final_info": info}, i)
-                    observations[i], info = self._next[i]
-            else:
-                continue
-            infos = self._add_info(infos, info, i)
-        return self._stacked(observations), rewards, terminations, truncations, infos
+                    final = {_infos.FINAL_OBSERVATION: observations[i], "final_info": infos[i]}
+                    observations[i], started = self._next[i]
+                    infos[i] = {**final, **started}
+        batched = _infos.batch(infos, self.num_envs)
+        return self._stacked(observations), rewards, terminations, truncations, batched
 
     def _finish_step(self) -> None:
         """Take the step under way as shown to the caller."""

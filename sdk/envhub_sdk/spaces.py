@@ -41,6 +41,11 @@ class UnicodeText(gym_spaces.Text):
     ) -> None:
         super().__init__(max_length, min_length=min_length, charset=_PRINTABLE, seed=seed)
 
+    @property
+    def is_np_flattenable(self) -> bool:
+        """False: there is no finite set of characters to number."""
+        return False
+
     def contains(self, x: Any) -> bool:
         """Whether `x` is text of an allowed length."""
         return isinstance(x, str) and self.min_length <= len(x) <= self.max_length

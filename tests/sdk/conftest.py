@@ -38,7 +38,7 @@ def url() -> Iterator[str]:
     """A hub that serves echo (episodes of 3 steps), frozenlake, webshop and CartPole-v1."""
     envs = (f"echo={REPLICAS}", "frozenlake=4", "webshop=4", "gymnasium:CartPole-v1=4")
     arguments = [part for env in envs for part in ("--env", env)]
-    faults = ("echo.length=3", "echo.fail_on=fail")
+    faults = ("echo.length=3", "echo.fail_on=fail", "echo.exit_on=exit")
     settings = [part for fault in faults for part in ("--set", fault)]
     with serve(*arguments, *settings) as where:
         yield where

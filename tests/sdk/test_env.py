@@ -172,6 +172,18 @@ def test_a_session_that_is_gone_is_replaced_by_the_next_reset(scripts: Any) -> N
     assert len(hub.bodies("/v1/envs/echo/sessions")) == 3
 
 
+def test_a_session_whose_worker_died_is_replaced_by_the_next_reset(hub: Hub) -> None:
+    with hub.make("echo") as env:
+        env.reset()
+        lost = env.session_id
+        with pytest.raises(envhub_sdk.ApiError) as caught:
+            env.step("exit")
+        assert isinstance(caught.value, envhub_sdk.SessionGone | envhub_sdk.EpisodeLost)
+        env.reset()
+        assert env.step("on we go")[0] == "on we go"
+        assert (env.session_id != lost) == isinstance(caught.value, envhub_sdk.SessionGone)
+
+
 def test_an_answer_for_another_step_is_not_taken_for_this_one(scripts: Any) -> None:
     hub = scripts.hub()
     with hub.client() as client:

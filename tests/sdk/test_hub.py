@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from typing import Any
 
 import httpx
@@ -155,6 +157,19 @@ def test_closing_a_hub_closes_its_sessions_and_its_thread(scripts: Any) -> None:
     assert hub.bodies("/v1/close") == [{"session_ids": ["s0"]}]
     env.close()
     client.close()
+
+
+def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> None:
+    program = (
+        "import sys, envhub_sdk\n"
+        "hub = envhub_sdk.Hub(sys.argv[1])\n"
+        "env = hub.make('echo', labels={'left': 'open'})\n"
+        "env.reset()\n"
+        "print(len([s for s in hub.sessions() if s.labels]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("1\n", "")
+    assert [state for state in hub.sessions() if state.labels] == []
 
 
 def test_wait_ready_waits_and_then_says_what_is_missing(

@@ -79,6 +79,25 @@ def test_environments_of_gymnasium_share_a_client_and_the_last_closes_it() -> No
     assert _registration._hubs == {} and hubs.pop()._client.is_closed
 
 
+def test_a_vector_environments_spec_makes_it_again(hub: Hub) -> None:
+    envs = hub.make_vec("frozenlake", 2, split="test", autoreset_mode="SameStep")
+    assert envs.spec is not None
+    again = gymnasium.make_vec(envs.spec)
+    assert (again.num_envs, again.metadata["autoreset_mode"].value) == (2, "SameStep")
+    assert again.reset()[1]["task"]["split"].tolist() == ["test"] * 2
+    again.close()
+    envs.close()
+
+
+def test_processes_of_their_own_work_too() -> None:
+    envs = gymnasium.make_vec(
+        "envhub/frozenlake", 2, vectorization_mode="async", vector_kwargs={"shared_memory": False}
+    )
+    observations, _ = envs.reset(seed=1)
+    assert observations in envs.observation_space
+    envs.close()
+
+
 def test_a_spec_makes_the_environment_again(hub: Hub) -> None:
     with hub.make("webshop", split="test") as env:
         assert env.spec is not None

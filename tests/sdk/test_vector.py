@@ -205,6 +205,20 @@ def test_one_that_fails_is_named_and_the_others_are_stepped_once(hub: Hub) -> No
     envs.close()
 
 
+def test_those_whose_worker_died_are_named_and_replaced(hub: Hub) -> None:
+    envs = hub.make_vec("echo", 4)
+    envs.reset()
+    with pytest.raises(envhub_sdk.BatchError) as caught:
+        envs.step(("a", "exit", "c", "d"))
+    failed = np.isin(np.arange(4), list(caught.value.errors))
+    assert failed[1]
+    observations, _ = envs.reset(options={"reset_mask": failed})
+    assert [text for text, lost in zip(observations, failed, strict=True) if lost] == [""] * failed.sum()
+    observations, rewards, *_ = envs.step(("e", "f", "g", "h"))
+    assert observations == ("e", "f", "g", "h") and not np.isnan(rewards).any()
+    envs.close()
+
+
 def _items(hub: Any) -> list[list[tuple[Any, ...]]]:
     keys = ("session_id", "action", "step_index", "episode_id")
     return [[tuple(item[key] for key in keys) for item in body["steps"]] for body in hub.bodies("/v1/step")]
