@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from envhub.pool import PoolPlan
 from envhub.spec import (
     Assignment,
     EnvArgument,
-    ServedSpec,
     SettingsInvalid,
     Spec,
     Table,
@@ -59,15 +59,6 @@ class HubConfig:
     envs: tuple[EnvConfig, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ServedEnv:
-    """One environment to serve, with everything decided; `workers` None: one a core."""
-
-    served: ServedSpec
-    replicas: int
-    workers: int | None
-
-
 def read_hub_file(file: Path) -> HubConfig:
     """Read a `hub.toml`.
 
@@ -95,7 +86,7 @@ def envs_to_serve(
     assignments: Iterable[Assignment] = (),
     replicas: int = 1,
     workers: int | None = None,
-) -> list[ServedEnv]:
+) -> list[PoolPlan]:
     """Find every environment that is asked for and decide its settings.
 
     Args:
@@ -130,7 +121,7 @@ def envs_to_serve(
             wanted[spec.name] = spec, EnvConfig(argument.ref, argument.replicas)
     settings = settings_of(assignments, wanted)
     return [
-        ServedEnv(
+        PoolPlan(
             served=spec.resolve({**env.settings, **settings[spec.name]}),
             replicas=env.replicas or config.replicas or replicas,
             workers=env.workers or config.workers or workers,

@@ -19,14 +19,14 @@ from rich.markup import escape
 
 from envhub.cli import CommandError
 from envhub.cli._output import console, errors
-from envhub.pool import LoadFailed
-from envhub.server import EnvPlan, Hub, HubSettings, create_app
+from envhub.pool import LoadFailed, PoolPlan
+from envhub.server import Hub, HubSettings, create_app
 
 SHUTDOWN_S = 1
 """How long requests under way may take once the hub is told to stop."""
 
 
-def run_hub(plans: list[EnvPlan], settings: HubSettings, host: str, port: int, as_json: bool) -> None:
+def run_hub(plans: list[PoolPlan], settings: HubSettings, host: str, port: int, as_json: bool) -> None:
     """Serves until SIGINT or SIGTERM.
 
     Raises:
@@ -69,7 +69,7 @@ class _Server(uvicorn.Server):
         yield  # `_run` handles them: stopping the hub is part of the shutdown
 
 
-async def _run(plans: list[EnvPlan], settings: HubSettings, listener: socket.socket, as_json: bool) -> None:
+async def _run(plans: list[PoolPlan], settings: HubSettings, listener: socket.socket, as_json: bool) -> None:
     started = time.monotonic()
     hub = Hub(plans, settings)
     server = _Server(

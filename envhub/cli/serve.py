@@ -46,14 +46,14 @@ def serve(
 ) -> None:
     """Serve environments over HTTP, many replicas of each, until Ctrl-C."""
     from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
-    from envhub.server import EnvPlan, HubSettings
+    from envhub.server import HubSettings
     from envhub.session import SessionSettings
 
     file = read_hub_file(config) if config is not None else HubConfig()
     arguments = [EnvArgument.parse(text) for text in env or []]
     assignments = [Assignment.parse(text) for text in settings or []]
-    served = envs_to_serve(file, arguments, assignments, replicas, workers)
-    if not served:
+    plans = envs_to_serve(file, arguments, assignments, replicas, workers)
+    if not plans:
         raise CommandError("nothing to serve: add --env NAME (see `envhub list`) or --config hub.toml")
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING,
@@ -64,7 +64,6 @@ def serve(
         max_body_bytes=max_body_bytes,
         sessions=SessionSettings(idle_timeout_s=idle_timeout),
     )
-    plans = [EnvPlan(one.served, one.replicas, one.workers) for one in served]
     run_hub(
         plans,
         hub_settings,

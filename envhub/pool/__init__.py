@@ -5,6 +5,7 @@ operations and answers each through a callback. Nothing here knows of sessions o
 """
 
 from envhub.pool._errors import LoadFailed, NoFreeReplica, PoolError, QueueFull
+from envhub.pool._plan import PoolPlan
 from envhub.pool._pool import Pool, PoolStatus
 from envhub.pool._replica import Replica, Sink
 
@@ -13,6 +14,7 @@ __all__ = [
     "NoFreeReplica",
     "Pool",
     "PoolError",
+    "PoolPlan",
     "PoolStatus",
     "QueueFull",
     "Replica",

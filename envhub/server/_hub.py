@@ -10,20 +10,10 @@ from typing import Any
 
 import msgspec
 
-from envhub.pool import LoadFailed, NoFreeReplica, Pool
+from envhub.pool import LoadFailed, NoFreeReplica, Pool, PoolPlan
 from envhub.session import HubError, Sessions, SessionSettings
-from envhub.spec import ServedSpec
 from envhub.worker import frames
 from envhub_sdk._wire import EnvInfo, TaskList
-
-
-@dataclass(frozen=True)
-class EnvPlan:
-    """One environment to serve; `workers` None means one a core."""
-
-    served: ServedSpec
-    replicas: int
-    workers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +41,7 @@ class Hub:
         settings: What holds for all of them.
     """
 
-    def __init__(self, plans: list[EnvPlan], settings: HubSettings | None = None) -> None:
+    def __init__(self, plans: list[PoolPlan], settings: HubSettings | None = None) -> None:
         self.settings = settings or HubSettings()
         self.pools = {
             plan.served.spec.name: Pool(plan.served, plan.replicas, plan.workers, self.settings.max_queue)
@@ -150,6 +140,8 @@ class Hub:
             code, payload = await pool.any_replica_call(frames.TASKS, request)
         except NoFreeReplica as error:
             raise HubError("not_ready", f"{error}; retry in a moment", {"env": env}) from None
+        if code == frames.ERROR_CODES["session_lost"]:  # that worker died; another one will answer
+            raise HubError("not_ready", f"a worker of {env} died; retry in a moment", {"env": env})
         if code >= frames.FIRST_ERROR:
             said: dict[str, Any] = json.loads(payload)
             raise HubError(frames.ERRORS[code], f"{env}: {said['message']}", said.get("details"))
