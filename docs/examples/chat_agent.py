@@ -72,7 +72,7 @@ async def play(arguments: argparse.Namespace) -> None:
             concurrency=arguments.concurrency,
         )
     for number, episode in enumerate(episodes):
-        outcome = f"return {episode.episode_return:.2f} in {len(episode)} steps"
+        outcome = f"return {episode.episode_return:.2f} in {episode.steps} steps"
         print(f"episode {number}: {outcome}{f', then {episode.error}' if episode.error else ''}")
 
 

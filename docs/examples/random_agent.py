@@ -42,7 +42,7 @@ def main() -> None:
 
         for number in range(arguments.episodes):
             episode = rollout(env, policy, seed=arguments.seed + number, max_steps=100)
-            print(f"episode {number}: return {episode.episode_return:.2f} in {len(episode)} steps")
+            print(f"episode {number}: return {episode.episode_return:.2f} in {episode.steps} steps")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,6 @@ class Env(gymnasium.Env[Any, Any]):
         *,
         seed: int | None = None,
         render_mode: str | None = None,
-        on_close: Callable[[], None] | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode {render_mode!r} is unknown: use one of {RENDER_MODES} or None")
@@ -53,7 +52,7 @@ class Env(gymnasium.Env[Any, Any]):
         self._hub = hub
         self._session = Session(env, settings)
         self._first_seed = seed
-        self._on_close = on_close
+        self._on_close: Callable[[], None] | None = None
         self._closed = False
 
     @property

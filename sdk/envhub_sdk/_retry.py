@@ -40,9 +40,8 @@ class Attempts:
         pause = self._pause * random.uniform(0.5, 1.0)
         if error.retry_after is not None:
             pause = max(pause, error.retry_after) if error.retry_after <= LONGEST_RETRY_AFTER_S else -1.0
-        patient = isinstance(error, Busy) and self._deadline is not None and not self._call.once
-        if patient:
-            worth_it = self._deadline is not None and time.monotonic() + pause < self._deadline
+        if isinstance(error, Busy) and self._deadline is not None:
+            worth_it = time.monotonic() + pause < self._deadline
         else:
             worth_it = error.retryable and self._left > 0
             self._left -= 1

@@ -87,7 +87,6 @@ class Session:
         self.settings = settings
         self.id: str | None = None
         """None until it is opened, and after it is gone."""
-        self.idle_timeout_s = 0.0
         self.seed: int | None = None
         self.task: dict[str, Any] | str | None = None
         """The task the last reset asked for."""
@@ -144,7 +143,7 @@ class Session:
 
     def opened(self, reply: _wire.OpenedSession) -> tuple[Any, dict[str, Any]]:
         """Take in the answer to `open_call`; return the first observation and info."""
-        self.id, self.idle_timeout_s = reply.id, reply.idle_timeout_s
+        self.id = reply.id
         start = msgspec.convert(reply, _wire.ResetReply, from_attributes=True)
         return self.started(start)
 

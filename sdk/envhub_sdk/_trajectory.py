@@ -71,7 +71,8 @@ class Trajectory:
     error: EpisodeError | None = None
     timings: Timings = field(default_factory=Timings)
 
-    def __len__(self) -> int:
+    @property
+    def steps(self) -> int:
         """Number of steps taken."""
         return len(self.actions)
 
@@ -148,7 +149,7 @@ class Recorder:
         into.observations.append(observation)
         into.rewards.append(float(reward))
         into.infos.append(info)
-        if not into.terminated and max_steps is not None and len(into) >= max_steps:
+        if not into.terminated and max_steps is not None and into.steps >= max_steps:
             into.truncated = True
         return into.terminated or into.truncated
 

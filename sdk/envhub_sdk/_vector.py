@@ -78,11 +78,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         num_envs: int,
         autoreset_mode: AutoresetMode,
         seed: int | None = None,
-        on_close: Callable[[], None] | None = None,
     ) -> None:
         super().__init__()
         self._hub = hub
-        self._on_close = on_close
+        self._on_close: Callable[[], None] | None = None
         self._sessions: list[Session] = []  # close() works from here on, also when the rest fails
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}: a vector environment has at least one")

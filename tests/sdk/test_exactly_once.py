@@ -74,6 +74,29 @@ def test_a_reset_whose_answer_is_lost_starts_the_same_episode(proxy: Any) -> Non
         assert seen == expected
 
 
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_run_over_a_bad_connection_is_the_run_over_a_good_one(url: str, proxy: Any, mode: str) -> None:
+    runs = []
+    for where, cuts in ((url, (0,)), (proxy.url, (0, 0, 1, 2, 3))):
+        draw, seen = np.random.default_rng(5), []
+        losses = np.random.default_rng(6)
+        with Hub(where) as client:
+            envs = client.make_vec("CartPole-v1", 4, autoreset_mode=mode)
+            seen.append(envs.reset(seed=0))
+            for _ in range(60):
+                proxy.cut = int(losses.choice(cuts))
+                observations, rewards, terminations, truncations, infos = envs.step(draw.integers(2, size=4))
+                seen.append((observations, rewards, terminations, truncations, infos))
+                done = terminations | truncations
+                if mode == "Disabled" and done.any():
+                    seen.append(envs.reset(options={"reset_mask": done}))
+            proxy.cut = 0
+            envs.close()
+        runs.append(seen)
+    assert str(runs[0]) == str(runs[1])
+    assert proxy.swallowed > 50
+
+
 async def test_the_asynchronous_twin_steps_once_too(proxy: Any, hub: Hub) -> None:
     async with AsyncHub(proxy.url) as client, await client.make("echo") as env:
         await env.reset()

@@ -21,7 +21,7 @@ def test_a_rollout_is_a_whole_episode(hub: Hub) -> None:
     assert (episode.env, episode.version) == ("frozenlake", served.version)
     assert episode.data_digest == served.data["digest"] == recorded.data_digest
     assert episode.task == task and episode.seed is not None and episode.seed == recorded.seed
-    assert len(episode.observations) == len(episode.infos) == len(episode) + 1
+    assert len(episode.observations) == len(episode.infos) == episode.steps + 1
     assert episode.observations == recorded.observations and episode.actions == recorded.actions
     assert episode.rewards == recorded.rewards and episode.infos == recorded.infos
     assert episode.terminated or episode.truncated
@@ -33,7 +33,7 @@ def test_the_task_an_environment_drew_is_in_the_trajectory(hub: Hub) -> None:
     with hub.make("frozenlake") as env:
         episode = rollout(env, lambda observation, info: "left", seed=3, max_steps=2)
     assert episode.task == episode.infos[0]["task"] and episode.seed == 3
-    assert len(episode) == 2 and episode.truncated and not episode.terminated
+    assert episode.steps == 2 and episode.truncated and not episode.terminated
 
 
 def test_wrapped_and_local_environments_roll_out_too(hub: Hub) -> None:
