@@ -13,16 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import gymnasium
-import msgspec
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
-from envhub_sdk import _calls, _exceptions, _infos, _wire, spaces
+from envhub_sdk import _calls, _infos, _results, _wire, spaces
 from envhub_sdk._calls import Call
 from envhub_sdk._exceptions import (
-    BatchError,
     EnvHubError,
     EpisodeOver,
     NoEpisode,
@@ -158,7 +156,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             self._observations[i], self._done[i] = observation, False
             self._next.pop(i, None)
         if errors:
-            raise _batch_error("reset", self.env_info.name, errors)
+            raise _results.batch_error("reset", self.env_info.name, errors)
         infos = _infos.batch({i: starts[i][1] for i in sorted(starts)}, self.num_envs)
         return self._stacked(self._observations), infos
 
@@ -187,7 +185,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             call = _calls.batch_reset(list(items.values()), grace_s(self.env_info, "reset"))
             for i, answer in self._answers(call, list(items), _wire.ResetReply):
                 try:
-                    starts[i] = self._sessions[i].started(_success(answer))
+                    starts[i] = self._sessions[i].started(_results.success(answer))
                 except SessionGone:
                     continue  # opened anew below
                 except EnvHubError as error:
@@ -241,7 +239,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         errors |= self._restart()
         if errors:
             self._unfinished = True
-            raise _batch_error("step", self.env_info.name, errors, self._outcome())
+            raise _results.batch_error("step", self.env_info.name, errors, self._outcome())
         outcome = self._outcome()
         self._finish_step()
         return outcome
@@ -283,7 +281,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         call = _calls.batch_step(list(items.values()), autoreset, grace_s(self.env_info, "step"))
         for i, answer in self._answers(call, list(items), _wire.StepReply):
             try:
-                self._keep(i, encoded[i], _success(answer))
+                self._keep(i, encoded[i], _results.success(answer))
             except EnvHubError as error:
                 errors[i] = error
         return errors
@@ -368,7 +366,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             raise UnexpectedAnswer(f"{call.path} gave {len(results)} results for {len(asked)} items")
         for i, raw in zip(asked, results, strict=True):
             session = self._sessions[i]
-            answer = _read_result(raw, kind, session.id)
+            answer = _results.read(raw, kind, session.id)
             if isinstance(answer, SessionGone):
                 self._hub._heartbeat.drop(session.known_id())
                 session.forget()
@@ -379,33 +377,3 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
 def _spread(seed: int | Sequence[int | None] | None, count: int) -> Sequence[int | None] | None:
     return [seed + i for i in range(count)] if isinstance(seed, int | np.integer) else seed
-
-
-def _read_result(raw: msgspec.Raw, kind: type[T], session: str | None) -> T | EnvHubError:
-    try:
-        return msgspec.json.decode(raw, type=kind)
-    except msgspec.ValidationError as mismatch:
-        try:
-            body = msgspec.json.decode(raw, type=_wire.ErrorReply).error
-        except msgspec.ValidationError:
-            return UnexpectedAnswer(f"a result of a batch is neither an answer nor an error: {mismatch}")
-        return _exceptions.from_body(body, session=session)
-
-
-def _success(answer: T | EnvHubError) -> T:
-    if isinstance(answer, EnvHubError):
-        raise answer
-    return answer
-
-
-def _batch_error(
-    what: str, env: str, errors: Mapping[int, EnvHubError], partial: Batch | None = None
-) -> BatchError:
-    named = "; ".join(f"{i}: {error.code}: {error}" for i, error in sorted(errors.items())[:4])
-    more = f"; and {len(errors) - 4} more" if len(errors) > 4 else ""
-    return BatchError(
-        f"{what} of {env} failed in {len(errors)} sub-environments ({named}{more}); the others' results are "
-        "kept: repeat the call, or reset the failed ones with options={'reset_mask': …}",
-        errors=errors,
-        partial=partial,
-    )

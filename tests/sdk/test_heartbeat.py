@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -128,6 +129,53 @@ def test_a_session_the_hub_does_not_know_any_more_is_dropped(scripts: Any) -> No
         assert thread is not None and asked.wait(30.0)
         thread.join(30.0)
         assert not client._heartbeat.running
+
+
+class Failing:
+    """Wraps a scripted hub: the first keepalive finds no connection, and closes are told."""
+
+    def __init__(self, hub: Any) -> None:
+        self.hub, self.keepalives = hub, 0
+        self.again, self.closed = threading.Event(), threading.Event()
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/keepalive"):
+            self.keepalives += 1
+            if self.keepalives == 1:
+                raise httpx.ConnectError("no route")
+            self.again.set()
+            return httpx.Response(200, json={"expires_at": 0.0})
+        if request.url.path == "/v1/close":
+            self.closed.set()
+        return self.hub(request)  # type: ignore[no-any-return]
+
+
+def test_a_keepalive_that_fails_is_tried_again_and_an_abandoned_session_closed(scripts: Any) -> None:
+    script = scripts.hub()
+    script.idle_timeout_s = 0.03
+    failing = Failing(script)
+    with Hub("http://hub.test", transport=httpx.MockTransport(failing)) as client:
+        env = client.make("echo")
+        env.reset()
+        assert failing.again.wait(30.0)
+        del env
+        gc.collect()
+        assert failing.closed.wait(30.0)
+        assert script.bodies("/v1/close") == [{"session_ids": ["s0"]}]
+
+
+async def test_the_asynchronous_heart_does_the_same(scripts: Any) -> None:
+    script = scripts.hub()
+    script.idle_timeout_s = 0.03
+    failing = Failing(script)
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(failing)) as client:
+        env = await client.make("echo")
+        await env.reset()
+        assert await asyncio.to_thread(failing.again.wait, 30.0)
+        del env
+        gc.collect()
+        assert await asyncio.to_thread(failing.closed.wait, 30.0)
+        assert script.bodies("/v1/close") == [{"session_ids": ["s0"]}]
 
 
 def test_a_real_session_outlives_its_idle_timeout(url: str) -> None:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import httpx
 import pytest
 
 import envhub_sdk
-from envhub_sdk import Hub, _retry
+from envhub_sdk import AsyncHub, Hub, _retry
 
 
 def test_the_url_and_token_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, scripts: Any) -> None:
@@ -227,7 +228,7 @@ def test_a_hub_that_is_not_there_is_named(scripts: Any) -> None:
 
 
 async def test_the_asynchronous_twin_asks_the_same(url: str, hub: Hub) -> None:
-    async with envhub_sdk.AsyncHub(url) as twin:
+    async with AsyncHub(url) as twin:
         await twin.wait_ready()
         assert await twin.healthz() and await twin.readyz()
         assert [env.name for env in await twin.envs()] == [env.name for env in hub.envs()]
@@ -253,6 +254,41 @@ async def test_the_asynchronous_twin_retries_alike(scripts: Any) -> None:
         assert await client.envs() == []
         with pytest.raises(envhub_sdk.InternalError):
             await client.envs()
+
+
+async def test_a_session_opened_for_somebody_who_was_cancelled_is_closed(scripts: Any) -> None:
+    script = scripts.hub()
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/sessions"):
+            asked.set()
+            await answer.wait()
+        return script(request)  # type: ignore[no-any-return]
+
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+        env = await client.make("echo")
+        resetting = asyncio.create_task(env.reset())
+        await asked.wait()
+        resetting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await resetting
+        answer.set()
+    assert script.bodies("/v1/close") == [{"session_ids": ["s0"]}]
+
+
+async def test_the_asynchronous_twin_waits_until_it_is_ready(
+    scripts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("envhub_sdk._async_hub.READY_PAUSE_S", 0.0)
+    ready = httpx.Response(200, json={"status": "ready"})
+    script = scripts.hub(httpx.ConnectError("no"), scripts.error(503, "not_ready"), ready)
+    async with script.async_client() as client:
+        await client.wait_ready(60.0)
+        script.script += [scripts.error(503, "not_ready")] * 2
+        with pytest.raises(envhub_sdk.NotReady):
+            await client.wait_ready(-1.0)
+        assert not await client.readyz()
 
 
 async def test_closing_the_asynchronous_twin_closes_its_sessions(scripts: Any) -> None:
