@@ -18,6 +18,8 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 CONNECT_TIMEOUT_S = 5.0
 BEAT_TIMEOUT_S = 10.0
 """Longest wait for the answer to a keepalive, or to a close at the end of the program."""
+IDLE_CONNECTION_S = 4.0
+"""How long an unused connection is kept: less than servers keep it (uvicorn: 5 s), lest both act at once."""
 READY_PAUSE_S = 0.1
 TASK_PAGE = 1000
 
@@ -47,7 +49,9 @@ class BaseHub:
             headers["authorization"] = f"Bearer {self._token}"
         return {
             "headers": headers,
-            "limits": httpx.Limits(max_connections=None, max_keepalive_connections=256),
+            "limits": httpx.Limits(
+                max_connections=None, max_keepalive_connections=256, keepalive_expiry=IDLE_CONNECTION_S
+            ),
             "trust_env": not self._loopback,  # a proxy from the environment can't reach this machine
         }
 

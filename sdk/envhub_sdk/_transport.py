@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import httpx
 
+from envhub_sdk._base import IDLE_CONNECTION_S
+
 
 class WideTransport(httpx.AsyncBaseTransport):
     """As many single connections as there are requests at a time, kept open and used again.
@@ -14,7 +16,7 @@ class WideTransport(httpx.AsyncBaseTransport):
 
     def __init__(self) -> None:
         self._ssl = httpx.create_ssl_context()
-        self._limits = httpx.Limits(max_connections=1)
+        self._limits = httpx.Limits(max_connections=1, keepalive_expiry=IDLE_CONNECTION_S)
         self._idle: list[httpx.AsyncHTTPTransport] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

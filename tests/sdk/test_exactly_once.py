@@ -78,8 +78,8 @@ def test_a_reset_whose_answer_is_lost_starts_the_same_episode(proxy: Any) -> Non
 def test_a_run_over_a_bad_connection_is_the_run_over_a_good_one(url: str, proxy: Any, mode: str) -> None:
     runs = []
     for where, cuts in ((url, (0,)), (proxy.url, (0, 0, 1, 2, 3))):
-        draw, seen = np.random.default_rng(5), []
-        losses = np.random.default_rng(6)
+        draw, losses = np.random.default_rng(5), np.random.default_rng(6)
+        seen: list[Any] = []
         with Hub(where) as client:
             envs = client.make_vec("CartPole-v1", 4, autoreset_mode=mode)
             seen.append(envs.reset(seed=0))

@@ -66,11 +66,13 @@ class Model(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def model() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    handler = type("OneModel", (Model,), {"seen": []})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    class OneModel(Model):
+        seen: list[dict[str, Any]] = []  # noqa: RUF012
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), OneModel) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1", handler.seen
+        yield f"http://127.0.0.1:{server.server_port}/v1", OneModel.seen
         server.shutdown()
         thread.join()
 

@@ -22,7 +22,7 @@ class Seeded(gymnasium.Wrapper[Any, Any, Any, Any]):
         return super().reset(seed=next(self._seeds))
 
 
-def _play(envs: Any, name: str, mode: AutoresetMode, steps: int) -> tuple[list[Any], list[list[int]]]:
+def _play(envs: Any, name: str, mode: AutoresetMode, steps: int) -> tuple[list[Any], list[list[Any]]]:
     """Play random actions; return everything seen and the seeds of each sub-environment's episodes."""
     random = np.random.default_rng(0)
     moves = np.array(["left", "down", "right", "up"])
