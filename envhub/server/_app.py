@@ -64,7 +64,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another method")
         return _respond(
-            HubError("method_not_allowed", f"{request.url.path} takes {allowed}, not {request.method}")
+            HubError(
+                "method_not_allowed",
+                f"{request.url.path} takes {allowed}, not {request.method}",
+                {"allowed": allowed},
+            )
         )
     return _respond(
         HubError("not_found", f"no route {request.method} {request.url.path}; /docs lists what there is")

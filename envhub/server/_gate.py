@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hmac
 import itertools
+import logging
 import re
 import secrets
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from envhub.server._http import send_error
+from envhub.server._http import error_headers, send_error
 from envhub.session import HubError
+
+log = logging.getLogger("envhub.server")
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """What a load balancer asks without a token."""
@@ -72,7 +76,8 @@ class Gate:
         if scope["type"] == "http":
             await send_error(send, error)
         elif "websocket.http.response" in scope.get("extensions", {}):
-            await send({"type": "websocket.http.response.start", "status": error.status, "headers": []})
+            headers = [(b"content-type", b"application/json"), *error_headers(error)]
+            await send({"type": "websocket.http.response.start", "status": error.status, "headers": headers})
             await send({"type": "websocket.http.response.body", "body": error.encode()})
         else:
             await send({"type": "websocket.close", "code": 1008, "reason": error.code})
@@ -102,10 +107,27 @@ class Gate:
         await self._guarded(scope, counted, send)
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Turns whatever the application raises into the one shape of errors."""
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, noting)
         except HubError as error:
             await send_error(send, error)
+        except ClientDisconnect:
+            pass  # nobody is there to be told
+        except Exception:
+            if started:
+                raise
+            log.exception("request %s: a defect of the hub", scope["request_id"])
+            await send_error(
+                send, HubError("internal_error", "the hub has a defect; its log has the details")
+            )
 
 
 def _unauthorized(authorization: bytes) -> HubError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import msgspec
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Send
 
 from envhub.session import HubError
@@ -16,16 +17,19 @@ Decoded = TypeVar("Decoded")
 
 
 async def read_body(receive: Receive) -> bytes:
-    """Reads a request's whole body; the gate has bounded it."""
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return body
-    parts = [body]
-    while message.get("more_body"):
+    """Reads a request's whole body; the gate has bounded it.
+
+    Raises:
+        ClientDisconnect: The client left before it had sent all of it.
+    """
+    parts: list[bytes] = []
+    while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
         parts.append(message.get("body", b""))
-    return b"".join(parts)
+        if not message.get("more_body"):
+            return b"".join(parts)
 
 
 def decode(decoder: msgspec.json.Decoder[Decoded], body: bytes) -> Decoded:
@@ -53,6 +57,8 @@ def error_headers(error: HubError) -> list[tuple[bytes, bytes]]:
         return [(b"retry-after", b"%d" % RETRY_AFTER_S)]
     if error.code == "unauthorized":
         return [(b"www-authenticate", b"Bearer")]
+    if error.code == "method_not_allowed":
+        return [(b"allow", str(error.details["allowed"]).encode())]
     return []
 
 

@@ -33,6 +33,7 @@ _closes = msgspec.json.Decoder(BatchClose)
 _encode = msgspec.json.Encoder().encode
 
 MAX_TASKS = 1000
+MAX_OFFSET = 2**53
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -75,7 +76,7 @@ def create_router(hub: Hub) -> APIRouter:
     async def list_tasks(
         env: str,
         split: str | None = None,
-        offset: Annotated[int, Query(ge=0)] = 0,
+        offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
         limit: Annotated[int, Query(ge=0, le=MAX_TASKS)] = 100,
     ) -> Response:
         return json_response(await hub.tasks(env, split, offset, limit))
@@ -100,7 +101,7 @@ def create_router(hub: Hub) -> APIRouter:
         sessions.reset(session_id, reset, lambda answer: None if future.done() else future.set_result(answer))
         answer = await future
         if isinstance(answer, HubError):
-            raise answer
+            raise answer.copy()
         return json_response(answer)
 
     @router.post("/v1/sessions/{session_id}/keepalive")

@@ -45,7 +45,7 @@ _RESET = (*_SESSION, "unknown_task", "invalid_options", "environment_error", "st
 _OPEN = ("unknown_env", "queue_full", "no_free_replica", *_RESET)
 _TASK_QUERY = (
     ("split", {"type": "string"}),
-    ("offset", {"type": "integer", "minimum": 0, "default": 0}),
+    ("offset", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}),
     ("limit", {"type": "integer", "minimum": 0, "maximum": 1000, "default": 100}),
 )
 _BRANCH = (*_SESSION, "not_implemented")
@@ -112,7 +112,7 @@ CALLS: tuple[Call, ...] = (
         "/v1/sessions/{session_id}/render",
         "The environment, drawn: text, or image/png where it draws pictures.",
         media_type="text/plain",
-        errors=(*_SESSION, "not_json", "environment_error", "step_timeout"),
+        errors=(*_SESSION, "no_episode", "episode_failed", "not_json", "environment_error", "step_timeout"),
     ),
     Call("post", "/v1/sessions/{session_id}/snapshot", "Not offered yet.", errors=_BRANCH, status=501),
     Call("post", "/v1/sessions/{session_id}/restore", "Not offered yet.", errors=_BRANCH, status=501),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+from typing import Any
 
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
@@ -34,16 +35,15 @@ async def serve_stream(hub: Hub, scope: Scope, receive: Receive, send: Send) -> 
     await receive()  # websocket.connect
     await send({"type": "websocket.accept"})
     connection = _Connection(hub, send)
-    writer = asyncio.create_task(connection.write())
+    tasks = [asyncio.create_task(connection.read(receive)), asyncio.create_task(connection.write())]
     try:
-        while True:
-            message = await receive()
-            if message["type"] == "websocket.disconnect":
-                return
-            await connection.take(message)
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        with contextlib.suppress(OSError):  # the writer's way to say that the client is gone
+            done.pop().result()
     finally:
-        writer.cancel()
-        await asyncio.gather(writer, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         connection.drop()
 
 
@@ -61,7 +61,12 @@ class _Connection:
         self._room.set()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def take(self, message: Message) -> None:
+    async def read(self, receive: Receive) -> None:
+        """Takes messages until the connection closes."""
+        while (message := await receive())["type"] != "websocket.disconnect":
+            await self._take(message)
+
+    async def _take(self, message: Message) -> None:
         """Starts what one message asks for."""
         as_text = message.get("text") is not None
         body: bytes = message["text"].encode("utf-8", "replace") if as_text else message["bytes"]
@@ -97,7 +102,7 @@ class _Connection:
         except HubError as error:
             reply(error)
 
-    def _about_session(self, request: wire.StreamMessage) -> msgspec.Struct:
+    def _about_session(self, request: wire.StreamMessage) -> Any:
         """Does what takes no time: closing, renewing, looking."""
         assert not isinstance(request, wire.StreamOpen)
         sessions, session_id = self._sessions, request.session_id
@@ -108,7 +113,8 @@ class _Connection:
             case wire.StreamKeepalive():
                 return wire.Keepalive(sessions.expires_at(sessions.find(session_id)))
             case wire.StreamState():
-                return sessions.find(session_id).state(sessions.clock_offset)
+                state = sessions.find(session_id).state(sessions.clock_offset)
+                return {"session": state}  # inside, since both the state and the reply have an `id`
             case wire.StreamTrajectory():
                 return sessions.find(session_id).trajectory()
         sessions.find(session_id)
@@ -146,6 +152,6 @@ class _Connection:
 
 def _number_of(body: bytes) -> int | None:
     """The id of a message that is wrong otherwise, if it has one."""
-    with contextlib.suppress(msgspec.MsgspecError):
+    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(body, type=_Numbered).id
     return None
