@@ -131,6 +131,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         Raises:
             BatchError: Some of them failed; `partial` is None.
             NoFreeReplica: There were not enough free replicas within `wait_s`; nothing was opened.
+            InvalidOptions: The hub has fewer replicas than this has sub-environments.
         """
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError(f"{self} is closed: make another")

@@ -44,6 +44,13 @@ def url() -> Iterator[str]:
         yield where
 
 
+@pytest.fixture(scope="session")
+def guarded_url() -> Iterator[str]:
+    """A hub with one replica of echo that asks for the token "secret"."""
+    with serve("--env", "echo=1", "--token", "secret") as where:
+        yield where
+
+
 @pytest.fixture
 def hub(url: str) -> Iterator[Hub]:
     with Hub(url) as client:

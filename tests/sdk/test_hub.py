@@ -220,6 +220,31 @@ def test_sessions_are_listed_with_their_labels(hub: Hub) -> None:
     assert closed not in {state.id for state in hub.sessions()}
 
 
+def test_a_guarded_hub_wants_its_token(guarded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENVHUB_TOKEN", raising=False)
+    with Hub(guarded_url) as hub:
+        hub.wait_ready()
+        with pytest.raises(envhub_sdk.Unauthorized):
+            hub.envs()
+    with Hub(guarded_url, token="secret") as hub:
+        assert [env.name for env in hub.envs()] == ["echo"]
+    monkeypatch.setenv("ENVHUB_TOKEN", "secret")
+    with Hub(guarded_url) as hub, hub.make("echo") as env:
+        env.reset()
+
+
+def test_more_than_there_is_cannot_be_had(guarded_url: str) -> None:
+    with Hub(guarded_url, token="secret") as hub, hub.make("echo") as env:
+        env.reset()
+        with hub.make("echo", wait_s=0.0) as other, pytest.raises(envhub_sdk.NoFreeReplica):
+            other.reset()
+        with pytest.raises(envhub_sdk.InvalidOptions, match="it has 1 replica"):
+            hub.make_vec("echo", 2).reset()
+        env.close()
+        with hub.make("echo", wait_s=0.0) as other:
+            other.reset()
+
+
 def test_a_hub_that_is_not_there_is_named(scripts: Any) -> None:
     with Hub("http://127.0.0.1:9", retries=0) as hub:
         with pytest.raises(envhub_sdk.ConnectFailed, match="envhub serve"):
