@@ -179,7 +179,7 @@ async def test_the_asynchronous_heart_does_the_same(scripts: Any) -> None:
 
 
 def test_a_real_session_outlives_its_idle_timeout(url: str) -> None:
-    """With 0.6 s idle timeout and a beat each 0.2 s, ten beats take three times the timeout."""
+    """With 1.2 s idle timeout and a beat each 0.4 s, six beats take twice the timeout."""
     beats = threading.Semaphore(0)
 
     class Transport(httpx.HTTPTransport):
@@ -190,10 +190,10 @@ def test_a_real_session_outlives_its_idle_timeout(url: str) -> None:
             return response
 
     with Hub(url, transport=Transport()) as hub:
-        env = hub.make("echo", idle_timeout_s=0.6)
+        env = hub.make("echo", idle_timeout_s=1.2)
         env.reset()
         session = env.session_id
-        for _ in range(10):
+        for _ in range(6):
             assert beats.acquire(timeout=30.0)
         assert env.step("still there")[0] == "still there"
         assert env.session_id == session
@@ -210,12 +210,12 @@ async def test_one_task_keeps_all_sessions_of_an_asynchronous_hub_alive(url: str
             return response
 
     async with AsyncHub(url, transport=Transport()) as hub:
-        envs = [await hub.make("echo", idle_timeout_s=0.6) for _ in range(3)]
+        envs = [await hub.make("echo", idle_timeout_s=1.2) for _ in range(3)]
         for env in envs:
             await env.reset()
         tasks = [task for task in asyncio.all_tasks() if task.get_name() == "envhub-heartbeat"]
         assert len(tasks) == 1
-        for _ in range(30):
+        for _ in range(18):
             await asyncio.wait_for(beats.acquire(), 30.0)
         for env in envs:
             assert (await env.step("still there"))[0] == "still there"
