@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import itertools
 import logging
@@ -121,6 +122,10 @@ class Gate:
             await send_error(send, error)
         except ClientDisconnect:
             pass  # nobody is there to be told
+        except asyncio.CancelledError:  # the server stops and waits for this request no longer
+            if started:
+                raise
+            await send_error(send, HubError("not_ready", "the hub is stopping"))
         except Exception:
             if started:
                 raise
