@@ -226,7 +226,7 @@ def test_ctrl_c_under_load_answers_or_drops_everybody_and_ends(
                 answer = client.post(f"{url}/v1/sessions/{session}/step", json={"action": action})
             except httpx.HTTPError:
                 return
-            assert answer.status_code in (410, 502, 503)
+            assert answer.status_code in ((200, 410, 502, 503) if action == "fine" else (410, 502, 503))
 
     actions = ["hang", "stuck", "hang", "fine"]
     threads = [threading.Thread(target=hang, args=pair) for pair in zip(ids, actions, strict=True)]
