@@ -15,14 +15,13 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
 from load.clients import BATCH
 from load.contestants import Load, install_openenv, serve_bare, serve_hub, serve_openenv, versions
-from load.report import Results, Row, Verdict, show
+from load.report import Results, show
 from rich.console import Console
 
 PACKAGES = "envhub openenv uvicorn uvloop httptools h11 websockets starlette fastapi".split()
@@ -87,19 +86,14 @@ def main() -> int:
             f"{name}: " + ", ".join(f"{package} {version}" for package, version in found.items()), style="dim"
         )
     if arguments.json is not None:
-        _write(arguments.json, used, rows, verdicts)
+        numbers = {
+            "versions": used,
+            "rows": [asdict(row) for row in rows],
+            "ratios": [{**asdict(verdict), "passed": verdict.passed} for verdict in verdicts],
+            "measurements": results.rounds(),
+        }
+        arguments.json.write_text(json.dumps(numbers, indent=2) + "\n")
     return 0 if all(verdict.passed for verdict in verdicts) else 1
-
-
-def _write(
-    file: Path, used: dict[str, dict[str, str]], rows: Sequence[Row], verdicts: Sequence[Verdict]
-) -> None:
-    numbers = {
-        "versions": used,
-        "rows": [asdict(row) for row in rows],
-        "ratios": [{**asdict(verdict), "passed": verdict.passed} for verdict in verdicts],
-    }
-    file.write_text(json.dumps(numbers, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def install_openenv(folder: Path) -> str:
 
 
 def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
-    """The installed versions of packages, None-like entries left out, and of the interpreter."""
+    """The versions of an interpreter and of those packages that it has."""
     script = (
         "import importlib.metadata as m, json, platform, sys\n"
         "found = {d.name.lower(): d.version for d in m.distributions()}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 
 from rich.console import Console
@@ -62,6 +62,13 @@ class Results:
     def add(self, protocol: str, clients: int, measurement: Measurement) -> None:
         """Adds the measurement of one round."""
         self._rounds.setdefault((protocol, clients), []).append(measurement)
+
+    def rounds(self) -> list[dict[str, object]]:
+        """Every measurement, for a file."""
+        return [
+            {"protocol": protocol, "clients": clients, "rounds": [asdict(one) for one in rounds]}
+            for (protocol, clients), rounds in self._rounds.items()
+        ]
 
     def rows(self) -> list[Row]:
         """One row a load and number of clients."""
