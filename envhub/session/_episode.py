@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import deque
 from typing import Any
@@ -43,7 +44,8 @@ class Episode:
         self.flags = frames.OK
         """Whether the last step terminated or truncated it."""
         self._start = start
-        self._dropped_reward = 0.0
+        self._total_reward = 0.0
+        self._counted = 0
         self._steps: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECORDED_STEPS)
 
     def reply(self) -> bytes:
@@ -57,8 +59,8 @@ class Episode:
     def record(self, action: bytes, transition: bytes, flags: int) -> bytes:
         """Records a step and returns the reply to it."""
         answer = b'%b,"step_index":%d}' % (transition[:-1], self.next_index)
-        if len(self._steps) == MAX_RECORDED_STEPS:
-            self._dropped_reward += _rewards.decode(self._steps[0][1]).reward
+        if self.next_index - self._counted == MAX_RECORDED_STEPS:
+            self._count_rewards()
         self._steps.append((action, answer))
         self.next_index += 1
         self.flags = flags
@@ -80,9 +82,16 @@ class Episode:
 
     @property
     def total_reward(self) -> float:
-        """The sum of the rewards so far."""
-        kept = sum(_rewards.decode(answer).reward for _, answer in self._steps)
-        return self._dropped_reward + kept
+        """The sum of the rewards so far, also of steps that are no longer in the record."""
+        self._count_rewards()
+        return self._total_reward
+
+    def _count_rewards(self) -> None:
+        """Adds the rewards of the steps since the last call: steps themselves don't pay for a sum."""
+        new = self.next_index - self._counted
+        for _, answer in itertools.islice(self._steps, len(self._steps) - new, None):
+            self._total_reward += _rewards.decode(answer).reward
+        self._counted = self.next_index
 
     @property
     def start(self) -> dict[str, msgspec.Raw]:

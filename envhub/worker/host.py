@@ -1,7 +1,7 @@
 """The loop of a worker: read a frame, do what it asks, slot by slot, answer.
 
-Replies are gathered and sent together, but never held for longer than `FLUSH_S` behind a slow step of
-another replica. The loop ends when the hub closes its end of the socket.
+Replies to steps are gathered and sent together, `FLUSH_S` worth of them at a time and never behind
+anything but a step. The loop ends when the hub closes its end of the socket.
 """
 
 from __future__ import annotations
@@ -121,6 +121,9 @@ def serve(environment: Environment, channel: socket.socket) -> None:
             replies: list[frames.Message] = []
             last = clock()
             for number, operation, slot, payload in reader.feed(data):
+                if operation != frames.STEP and replies:  # it may take long, and the hub times each kind
+                    channel.sendall(frames.pack(replies))
+                    replies, last = [], clock()
                 code, body = host.answer(operation, slot, payload)
                 replies.append((number, code, slot, body))
                 now = clock()

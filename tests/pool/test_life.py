@@ -188,7 +188,7 @@ async def test_a_killed_template_is_replaced_and_its_workers_go_on(start_pool: A
     replica = await leased(pool)
     old = pool._template_of[0].pid
     os.kill(old, signal.SIGKILL)
-    await eventually(lambda: pool._template_of[0].pid != old and pool._template_of[0].alive)
+    await eventually(lambda: pool._template_of[0].alive and pool._template_of[0].pid != old)
     assert (await step(replica, "still here"))[1]["observation"] == "still here"
     os.kill(replica.worker.pid, signal.SIGKILL)
     await eventually(lambda: replica.worker.generation == 2 and pool.status().ready)
@@ -228,6 +228,24 @@ async def test_an_interruptible_hang_costs_the_episode_alone(start_pool: Any) ->
     hung, fine = await asyncio.gather(step(first, "hang"), step(second, "fine"))
     assert hung[0] == frames.ERROR_CODES["step_timeout"]
     assert fine[1]["observation"] == "fine"
+    assert pool.status().restarts == 0
+
+
+async def test_a_slow_reset_behind_a_quick_step_is_no_hang(
+    start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sent in one frame; the step's answer must not wait for the reset, or it looks like a stuck step."""
+    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    source = ENV.replace(
+        'return "start"', "__import__('time').sleep((options or {}).get('sleep', 0)); return 's'"
+    )
+    pool = await start_pool(write_spec(source), replicas=2, step_timeout_s=0.2)
+    first, second = await leased(pool), await leased(pool)
+    quick = first.call(frames.STEP, b'"quick"')
+    slow = second.call(frames.RESET, b'{"seed":1,"options":{"sleep":1.5}}')
+    assert (await quick)[0] == frames.OK
+    assert not slow.done()
+    assert (await slow)[0] == frames.DONE
     assert pool.status().restarts == 0
 
 
