@@ -20,7 +20,7 @@ from rich.markup import escape
 from envhub.cli import CommandError
 from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
-from envhub.server import Hub, HubSettings, create_app
+from envhub.server import HttpProtocol, Hub, HubSettings, create_app
 
 SHUTDOWN_S = 1
 """How long requests under way may take once the hub is told to stop."""
@@ -76,7 +76,7 @@ async def _run(plans: list[PoolPlan], settings: HubSettings, listener: socket.so
         uvicorn.Config(
             create_app(hub),
             loop="none",
-            http="httptools",
+            http=HttpProtocol,
             ws="websockets-sansio",
             ws_max_size=settings.max_body_bytes,
             ws_per_message_deflate=False,

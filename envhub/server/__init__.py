@@ -6,5 +6,6 @@ lane for steps, and a FastAPI application for everything else.
 
 from envhub.server._app import create_app
 from envhub.server._hub import Hub, HubSettings
+from envhub.server._protocol import HttpProtocol
 
-__all__ = ["Hub", "HubSettings", "create_app"]
+__all__ = ["HttpProtocol", "Hub", "HubSettings", "create_app"]

@@ -1,5 +1,6 @@
 """Requests that are wrong in every way: the answer says how, and never 500."""
 
+import contextlib
 import json
 import threading
 from typing import Any
@@ -211,6 +212,56 @@ def test_lengths_that_are_none(server: Any, length: bytes) -> None:
         connection.shutdown(1)
         status = read_all(connection).split(b" ", 2)[1:2]
     assert status in ([b"400"], [b"413"], [])
+
+
+def flood(server: Any, pieces: Any) -> bytes:
+    """Send until the hub has had enough; give what it said."""
+    with server.raw() as connection:
+        with contextlib.suppress(ConnectionError):
+            for piece in pieces:
+                connection.sendall(piece)
+        with contextlib.suppress(ConnectionError):
+            return read_all(connection)
+    return b""
+
+
+@pytest.mark.parametrize("kind", ["one header", "many headers", "a long path"])
+def test_a_head_without_end_is_cut_short(server: Any, kind: str) -> None:
+    first, more = {
+        "one header": (b"POST /v1/step HTTP/1.1\r\nHost: x\r\nX-A: ", b"a" * 10_000),
+        "many headers": (b"POST /v1/step HTTP/1.1\r\nHost: x\r\n", b"X-A: a\r\n" * 1000),
+        "a long path": (b"GET /", b"a" * 10_000),
+    }[kind]
+    sent = 0
+
+    def pieces() -> Any:
+        nonlocal sent
+        yield first
+        for _ in range(10_000):
+            sent += len(more)
+            yield more
+
+    said = flood(server, pieces())
+    assert sent < 100_000_000, "the hub must not read on for ever"
+    assert not said or b"400 Bad Request" in said
+
+
+def test_large_bodies_one_after_another_are_no_large_head(client: httpx.Client, open_one: Any) -> None:
+    session = open_one()["id"]
+    for index in range(5):
+        request = {"action": "x" * 150_000, "step_index": index}
+        assert client.post(f"/v1/sessions/{session}/step", json=request).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "said", [b"hello\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00", b"GET /\xff HTTP/1.1\r\n\r\n"]
+)
+def test_what_is_no_http_is_told_in_the_one_shape(server: Any, said: bytes) -> None:
+    with server.raw() as connection:
+        connection.sendall(said)
+        head, _, body = read_all(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request")
+    assert json.loads(body)["error"]["code"] == "malformed_request"
 
 
 def test_a_client_that_leaves_in_the_queue_leaves_nothing(
