@@ -2,8 +2,9 @@
 
 import importlib.util
 
-import envhub_sdk
 import gymnasium
+
+import envhub_sdk
 
 SERVER = ("fastapi", "uvicorn", "starlette", "typer", "rapidfuzz", "torch")
 present = [name for name in SERVER if importlib.util.find_spec(name)]

@@ -14,7 +14,10 @@ with subprocess.Popen([*COMMAND, "--port", "0", "--json"], stdout=subprocess.PIP
     assert hub.stdout is not None
     ready = json.loads(hub.stdout.readline())
     print(f"ready after {time.monotonic() - started:.1f} s: {ready}")
-    snippet = f'from envhub_sdk import Hub\nenv = Hub("{ready["url"]}").make("webshop")\nprint(env.reset(seed=0))\n'
+    snippet = f"""from envhub_sdk import Hub
+env = Hub("{ready["url"]}").make("webshop")
+print(env.reset(seed=0))
+"""
     played = subprocess.run([sys.executable, "-c", snippet], check=True, capture_output=True, text=True)
     assert "Instruction:" in played.stdout, played
     stopping = time.monotonic()
