@@ -23,6 +23,24 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
+class _Answer:
+    """A request's `send`, which adds the request id and knows whether an answer has begun."""
+
+    __slots__ = ("_request_id", "_send", "started")
+
+    def __init__(self, send: Send, request_id: bytes) -> None:
+        self._send = send
+        self._request_id = request_id
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        """Sends one message of the answer."""
+        if not self.started and message["type"].endswith("response.start"):
+            self.started = True
+            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._request_id)]
+        await self._send(message)
+
+
 class Gate:
     """Wraps an application.
 
@@ -55,17 +73,17 @@ class Gate:
         request_id = request_id or f"{self._prefix}-{next(self._numbers)}".encode()
         scope["request_id"] = request_id.decode()
 
-        async def send_with_id(message: Message) -> None:
-            if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id)]
-            await send(message)
-
+        answer = _Answer(send, request_id)
         if not self._knows(authorization) and scope["path"] not in OPEN_PATHS:
-            await self._refuse(scope, send_with_id, _unauthorized(authorization))
+            await self._refuse(scope, answer, _unauthorized(authorization))
         elif scope["type"] == "websocket":
             await self._app(scope, receive, send)
+        elif length is None:
+            await self._guarded(scope, self._counted(receive), answer)
+        elif len(length) < 20 and length.isdigit() and int(length) <= self._max_body_bytes:
+            await self._guarded(scope, receive, answer)
         else:
-            await self._http(scope, receive, send_with_id, length)
+            await send_error(answer, self._too_large())
 
     def _knows(self, authorization: bytes) -> bool:
         if self._expected is None:
@@ -83,18 +101,15 @@ class Gate:
         else:
             await send({"type": "websocket.close", "code": 1008, "reason": error.code})
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send, length: bytes | None) -> None:
-        too_large = HubError(
+    def _too_large(self) -> HubError:
+        return HubError(
             "body_too_large",
             f"the body is over {self._max_body_bytes} bytes; send less, or serve with --max-body-bytes",
             {"limit": self._max_body_bytes},
         )
-        if length is not None:
-            if not length.isdigit() or int(length) > self._max_body_bytes:
-                await send_error(send, too_large)
-                return
-            await self._guarded(scope, receive, send)
-            return
+
+    def _counted(self, receive: Receive) -> Receive:
+        """Bounds a body that does not say how long it is."""
         received = 0
 
         async def counted() -> Message:
@@ -102,36 +117,29 @@ class Gate:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self._max_body_bytes:
-                raise too_large
+                raise self._too_large()
             return message
 
-        await self._guarded(scope, counted, send)
+        return counted
 
-    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _guarded(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         """Turns whatever the application raises into the one shape of errors."""
-        started = False
-
-        async def noting(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, answer)
         except HubError as error:
-            await send_error(send, error)
+            await send_error(answer, error)
         except ClientDisconnect:
             pass  # nobody is there to be told
         except asyncio.CancelledError:  # the server stops and waits for this request no longer
-            if started:
+            if answer.started:
                 raise
-            await send_error(send, HubError("not_ready", "the hub is stopping"))
+            await send_error(answer, HubError("not_ready", "the hub is stopping"))
         except Exception:
-            if started:
+            if answer.started:
                 raise
             log.exception("request %s: a defect of the hub", scope["request_id"])
             await send_error(
-                send, HubError("internal_error", "the hub has a defect; its log has the details")
+                answer, HubError("internal_error", "the hub has a defect; its log has the details")
             )
 
 

@@ -48,6 +48,9 @@ def _finite(value: Any) -> Any:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode
 
 
+_decode = json.JSONDecoder().decode  # json.loads would first guess the encoding
+
+
 def dump(value: Any) -> bytes:
     """Encodes a value as UTF-8 JSON.
 
@@ -143,7 +146,7 @@ def action_parser(declared: Optional[dict[str, Any]], space: Any) -> Callable[[b
 
 def _load(payload: bytes) -> Any:
     try:
-        return json.loads(payload)
+        return _decode(payload.decode())
     except (ValueError, RecursionError) as error:
         raise ActionRefused(f"the action is not JSON that can be read here: {error}") from None
 

@@ -9,41 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import sys
 import traceback
-from collections.abc import Iterator
 from typing import Any, Callable, Optional
 
 from . import codec, frames
+from .alarm import StepTimeout, alarm
 
 Answer = tuple[int, bytes]
-
-
-class StepTimeout(BaseException):
-    """Raised inside the environment's own code when its time is up.
-
-    A BaseException, so that an environment's `except Exception` does not swallow it.
-    """
-
-
-def _on_alarm(signum: int, frame: Any) -> None:
-    raise StepTimeout
-
-
-def install_alarm() -> None:
-    """Makes time limits work in this process (main thread only)."""
-    signal.signal(signal.SIGALRM, _on_alarm)
-
-
-@contextlib.contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Interrupts the body with `StepTimeout` after `seconds`; 0 means no limit."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 class Replica:
@@ -105,14 +78,13 @@ class Replica:
             return _error("no_episode", "the replica has no episode: reset first")
         if self._over:
             return _error("episode_over", "the episode has ended: reset first")
-        setitimer, timer = signal.setitimer, signal.ITIMER_REAL
         try:
             try:
                 action = self._parse(payload)
-                setitimer(timer, self._step_limit)
+                alarm.start(self._step_limit)
                 observation, reward, terminated, truncated, info = self._env.step(action)
             finally:
-                setitimer(timer, 0)
+                alarm.stop()
             if type(reward) is not float:
                 reward = _number(reward)
             if reward - reward != 0.0:
@@ -139,7 +111,7 @@ class Replica:
     def render(self, payload: bytes) -> Answer:
         """Draws the environment as text or as a picture."""
         try:
-            with time_limit(self._step_limit):
+            with alarm.limit(self._step_limit):
                 picture = self.env.render()
             if isinstance(picture, str):
                 return frames.TEXT, picture.encode("utf-8", "replace")
@@ -190,7 +162,7 @@ class Replica:
         env, self._env, self._steps, self._over = self._env, None, -1, False
         try:
             if env is not None and hasattr(env, "close"):
-                with time_limit(self._step_limit):
+                with alarm.limit(self._step_limit):
                     env.close()
         except BaseException as error:
             return self._failure(error, "close", self._step_limit)
@@ -200,7 +172,7 @@ class Replica:
 
     def _guard(self, limit: float, name: str, call: Callable[[], Any], fatal: bool = True) -> Answer:
         try:
-            with time_limit(limit):
+            with alarm.limit(limit):
                 result = call()
             return frames.DONE, codec.dump(result)
         except BaseException as error:
@@ -221,7 +193,7 @@ class Replica:
             )
         if fatal:
             env, self._env, self._steps = self._env, None, -1
-            with contextlib.suppress(BaseException), time_limit(1.0):
+            with contextlib.suppress(BaseException), alarm.limit(1.0):
                 env.close()
         return answer
 
