@@ -22,6 +22,9 @@ from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
 from envhub.server import HttpProtocol, Hub, HubSettings, create_app
 
+KEEP_ALIVE_S = 75
+"""How long a connection may lie idle: longer than clients keep theirs, so that they are never the second
+to know."""
 SHUTDOWN_S = 1
 """How long requests under way may take once the hub is told to stop."""
 
@@ -85,6 +88,7 @@ async def _run(plans: list[PoolPlan], settings: HubSettings, listener: socket.so
             log_level="warning",
             server_header=False,
             date_header=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=SHUTDOWN_S,
         )
     )

@@ -16,6 +16,7 @@ import json
 import logging
 import os
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,7 @@ class Pool:
         self._spawn(self._watch())
         try:
             await asyncio.to_thread(check_data, self.served.spec)
-            await asyncio.gather(*(self._start_worker(worker) for worker in self._workers))
+            await asyncio.gather(*(self._spawn(self._start_worker(worker)) for worker in self._workers))
             code, payload = await self._workers[0].channel.call(frames.DESCRIBE, 0)
             described = json.loads(payload)
             if code >= frames.FIRST_ERROR:
@@ -139,10 +140,12 @@ class Pool:
             worker.kill()
         await asyncio.gather(*(template.cleanup() for template in self._templates))
 
-    def _spawn(self, coroutine: Any) -> None:
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Starts a task that `stop` will end."""
         task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _start_worker(self, worker: Worker) -> None:
         if self.served.spec.fork:

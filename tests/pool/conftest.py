@@ -1,5 +1,6 @@
 """Real pools, each checked at its end to have left no process behind."""
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ StartPool = Callable[..., Awaitable[Pool]]
 async def start_pool(processes: Any, eventually: Any) -> AsyncIterator[StartPool]:
     """Start a pool of a spec (echo by default) with settings."""
     pools: list[Pool] = []
+    before = processes.descendants(os.getpid())
 
     async def start(
         spec: Spec | str = "echo",
@@ -30,7 +32,8 @@ async def start_pool(processes: Any, eventually: Any) -> AsyncIterator[StartPool
 
     yield start
     for pool in pools:
-        groups = [template.pid for template in pool._templates]
+        groups = [template.pid for template in pool._templates if template._process]
         await pool.stop()
         for group in groups:
             await eventually(lambda group=group: not processes.group(group))
+    await eventually(lambda: processes.descendants(os.getpid()) <= before)

@@ -139,6 +139,16 @@ async def test_a_load_over_its_limit_is_killed(start_pool: Any, write_spec: Any)
         await start_pool(spec, load_timeout_s=0.3)
 
 
+@pytest.mark.parametrize("fork", ["true", "false"])
+async def test_when_one_worker_fails_to_start_the_others_stop_starting(
+    fork: str, start_pool: Any, write_spec: Any
+) -> None:
+    spec = write_spec("import time; time.sleep(60)\n" + ENV, f"fork = {fork}\n")
+    with pytest.raises(LoadFailed):
+        await start_pool(spec, replicas=4, workers=4, load_timeout_s=0.3)
+    assert not [task for task in asyncio.all_tasks() if "_start_worker" in repr(task.get_coro())]
+
+
 async def test_a_build_that_no_signal_reaches_is_killed(
     start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
