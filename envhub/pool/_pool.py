@@ -93,6 +93,8 @@ class Pool:
         """Every template started so far whose workers may still live."""
         self._template_lock = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self.replays = 0
+        """Episodes that were brought to another worker."""
         self._restarts = 0
         self._failure: str | None = None
         self._stopping = False
@@ -156,7 +158,10 @@ class Pool:
         else:
             template = await self._start_template(worker.number)
         await worker.start(template, self.served.spec.fork)
-        self._free[worker] = list(worker.replicas)
+        self._free[worker] = [replica for replica in worker.replicas if not replica.leased]
+        for replica in worker.replicas:
+            if replica.on_back is not None:
+                replica.on_back()
         self._serve_waiters()
 
     async def _start_template(self, number: int) -> Template:
@@ -190,9 +195,8 @@ class Pool:
     def _worker_lost(self, worker: Worker) -> None:
         self._free[worker] = []
         for replica in worker.replicas:
-            lost, replica.on_lost = replica.on_lost, None
-            if lost is not None:
-                lost()
+            if replica.on_lost is not None:
+                replica.on_lost()
         if not self._stopping:
             log.warning("%s: worker %d is gone; starting it again", self.served.spec.name, worker.number)
             self._spawn(self._revive(worker))
@@ -270,8 +274,8 @@ class Pool:
 
     def release(self, replica: Replica) -> None:
         """Gives a leased replica back."""
-        replica.on_lost = None
-        if replica.worker.ready and replica.generation == replica.worker.generation:
+        replica.leased, replica.on_lost, replica.on_back = False, None, None
+        if replica.worker.ready:
             self._free[replica.worker].append(replica)
             self._serve_waiters()
 
@@ -279,7 +283,10 @@ class Pool:
         """Takes free replicas, each from the worker that has most; none when they don't suffice."""
         if sum(map(len, self._free.values())) < count:
             return []
-        return [max(self._free.values(), key=len).pop(0) for _ in range(count)]
+        taken = [max(self._free.values(), key=len).pop(0) for _ in range(count)]
+        for replica in taken:
+            replica.leased = True
+        return taken
 
     def _serve_waiters(self) -> None:
         while self._waiters:

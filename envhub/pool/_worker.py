@@ -8,10 +8,11 @@ import json
 import os
 import signal
 import socket
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from envhub.pool._channel import Channel
+from envhub.pool._channel import LOST, Channel, Sink
 from envhub.pool._errors import LoadFailed
 from envhub.pool._replica import Replica
 from envhub.pool._template import Template
@@ -33,6 +34,7 @@ class Worker:
         self.pid = 0
         self.ready = False
         self.channel: Channel
+        self.suspects: Suspects
         self.started_at = 0.0
         self.quick_deaths = 0
         """How many times in a row it died soon after its start."""
@@ -66,8 +68,7 @@ class Worker:
             if code >= frames.FIRST_ERROR:
                 self.kill()
                 raise LoadFailed(f"{template.name}: {_explain(json.loads(payload))}")
-        for replica in self.replicas:
-            replica.generation = self.generation
+        self.suspects = Suspects(self.channel)
         self.ready, self.started_at = True, asyncio.get_running_loop().time()
 
     def _lost(self) -> None:
@@ -89,6 +90,36 @@ class Worker:
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
+
+
+class Suspects:
+    """Requests that were under way when a worker died, sent to the next one by one.
+
+    So a request that kills workers is caught alone, and no innocent one is blamed for its deaths.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._line: deque[tuple[int, int, bytes, Sink]] = deque()
+
+    def send(self, operation: int, slot: int, payload: bytes, sink: Sink) -> None:
+        """Sends a request when it is its turn."""
+        self._line.append((operation, slot, payload, sink))
+        if len(self._line) == 1:
+            self._send_first()
+
+    def _send_first(self) -> None:
+        operation, slot, payload, sink = self._line[0]
+
+        def answered(code: int, body: bytes) -> None:
+            self._line.popleft()
+            if code == LOST:
+                self._line.clear()  # whoever waits will ask the next worker
+            sink(code, body)
+            if self._line:
+                self._send_first()
+
+        self._channel.send(operation, slot, payload, answered)
 
 
 def _explain(failure: dict[str, Any]) -> str:

@@ -47,6 +47,7 @@ class Episode:
         self._total_reward = 0.0
         self._counted = 0
         self._steps: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECORDED_STEPS)
+        self._base: tuple[int, bytes] | None = None
 
     def reply(self) -> bytes:
         """The reply to the reset."""
@@ -79,6 +80,55 @@ class Episode:
             return None
         last_action, answer = self._steps[-1]
         return answer if last_action == action or _same(last_action, action) else None
+
+    # -- going on elsewhere -------------------------------------------------------------------------
+
+    def request(self) -> bytes:
+        """The reset that starts this episode, as a worker takes it.
+
+        Raises:
+            RecursionError: Task or options are nested too deeply.
+        """
+        options = self.options if self.task is None else {**self.options, "task": self.task}
+        return json.dumps({"seed": self.seed, "options": options}).encode()
+
+    def rebase(self, index: int, state: bytes) -> None:
+        """Keeps a native snapshot, taken before step `index`: replays start there."""
+        self._base = (index, state)
+
+    @property
+    def distance(self) -> int:
+        """How many steps a replay would take."""
+        return self.next_index - (self._base[0] if self._base else 0)
+
+    @property
+    def replayable(self) -> bool:
+        """Whether everything that a replay needs is still in the record."""
+        return self.distance <= len(self._steps)
+
+    def plan(self) -> tuple[bytes | None, list[tuple[bytes, bytes]]]:
+        """What a replay does: the snapshot to restore (None: reset), and the recorded steps after it."""
+        state = self._base[1] if self._base else None
+        return state, list(itertools.islice(self._steps, len(self._steps) - self.distance, None))
+
+    def branch(self, id: str) -> Episode:
+        """The same episode up to here, to be continued under another name."""
+        copy = Episode(id, self.seed, self.task, self.options, self._start)
+        copy.next_index, copy.flags, copy._base = self.next_index, self.flags, self._base
+        copy._steps = self._steps.copy()
+        copy._total_reward, copy._counted = self._total_reward, self._counted
+        return copy
+
+    def point(self) -> bytes:
+        """Where the episode stands, as the reply to a restore: JSON like a reset's, with the last step's."""
+        last: dict[str, msgspec.Raw] = _starts.decode(self._steps[-1][1] if self._steps else self._start)
+        return b'{"observation":%b,"info":%b,"step_index":%d,"episode_id":"%b","seed":%d}' % (
+            bytes(last["observation"]),
+            bytes(last["info"]),
+            self.next_index,
+            self.id.encode(),
+            self.seed,
+        )
 
     @property
     def total_reward(self) -> float:

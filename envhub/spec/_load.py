@@ -36,6 +36,7 @@ def load(folder: Path) -> Spec:
         entry_point=_matching(root, "entry_point", _ENTRY_POINT, 'of the form "module:Class"'),
         path=folder,
         fork=root.value("fork", bool, True),
+        replayable=root.value("replayable", bool, True),
         config=_config(root),
         action=_channel(root, "action"),
         observation=_channel(root, "observation"),

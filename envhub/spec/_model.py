@@ -100,6 +100,8 @@ class Spec:
         entry_point: The environment's class or factory as "module:callable".
         path: The folder that goes on the worker's `sys.path`; None where the environment is installed.
         fork: Whether a template may fork workers after it has loaded what they share.
+        replayable: Whether the same seed, task and actions lead to the same point, so that an episode can go
+            on in another worker when its own dies.
         config: The settings by name.
         open_config: Whether settings beyond `config` are passed on to the entry point as well.
         action: What a step takes.
@@ -115,6 +117,7 @@ class Spec:
     entry_point: str
     path: Path | None = None
     fork: bool = True
+    replayable: bool = True
     config: Mapping[str, ConfigKey] = field(default_factory=dict)
     open_config: bool = False
     action: Channel = Channel()

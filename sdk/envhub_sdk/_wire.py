@@ -102,6 +102,9 @@ CODES: dict[str, Code] = {
     "not_implemented": Code(501, False, "This hub does not offer the call yet."),
     "environment_error": Code(502, False, "The environment raised an exception; its episode is lost."),
     "session_lost": Code(502, False, "The worker that held the session died; the session is over."),
+    "replay_diverged": Code(
+        502, False, "The worker died and a replay of the episode differed; the session is over."
+    ),
     "no_free_replica": Code(503, True, "Every replica was taken for as long as the caller would wait."),
     "not_ready": Code(503, True, "The hub is starting, stopping or short of workers."),
     "step_timeout": Code(504, False, "The environment took longer than its limit; its episode is lost."),

@@ -1,0 +1,138 @@
+"""Bringing a fresh environment to a recorded point of an episode, and noticing when it differs.
+
+The nearest native snapshot is restored, or the episode is reset with its recorded seed, task and options;
+then the recorded actions are taken. All requests leave at once: a replay costs one round trip. What comes
+back is compared with the record: observation, reward and the two end flags. Infos may differ, they often
+hold times.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from envhub.pool import Replica
+from envhub.session._episode import Episode
+from envhub.worker import frames
+
+MAX_SHOWN = 2000
+"""Bytes of an observation that a divergence shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Where a replay first differed from the record."""
+
+    step_index: int
+    """-1: the reset itself."""
+    recorded: str
+    replayed: str
+
+
+Done = Callable[[Divergence | None], None]
+
+
+class _Start(msgspec.Struct):
+    observation: msgspec.Raw
+
+
+class _Transition(msgspec.Struct):
+    observation: msgspec.Raw
+    reward: float
+    terminated: bool
+    truncated: bool
+
+
+_starts = msgspec.json.Decoder(_Start)
+_transitions = msgspec.json.Decoder(_Transition)
+
+
+class Replay:
+    """One replay of one episode on one replica.
+
+    Args:
+        replica: Where.
+        episode: What; it must be replayable.
+        done: Told once how it went, unless it was dropped or the worker died meanwhile.
+    """
+
+    def __init__(self, replica: Replica, episode: Episode, done: Done) -> None:
+        self._replica = replica
+        self._episode = episode
+        self._done: Done | None = done
+        self._left = 0
+
+    def start(self) -> None:
+        """Sends everything."""
+        state, steps = self._episode.plan()
+        self._left = 1 + len(steps)
+        if state is not None:
+            self._replica.send(frames.SET_STATE, state, self._restored)
+        else:
+            self._replica.send(frames.RESET, self._episode.request(), self._started)
+        first = self._episode.next_index - len(steps)
+        for index, (action, answer) in enumerate(steps, first):
+            self._replica.send(frames.STEP, action, functools.partial(self._stepped, index, answer))
+
+    def drop(self) -> None:
+        """Nobody wants to know any more."""
+        self._done = None
+
+    def _restored(self, code: int, body: bytes) -> None:
+        if code >= frames.FIRST_ERROR:
+            self._failed(code, self._episode.next_index - self._left, "a native snapshot", body)
+        else:
+            self._one_less()
+
+    def _started(self, code: int, body: bytes) -> None:
+        recorded = bytes(self._episode.start["observation"])
+        if code >= frames.FIRST_ERROR:
+            self._failed(code, -1, _shown(recorded), body)
+        elif bytes(_starts.decode(body).observation) != recorded:
+            self._end(Divergence(-1, _shown(recorded), _shown(bytes(_starts.decode(body).observation))))
+        else:
+            self._one_less()
+
+    def _stepped(self, index: int, answer: bytes, code: int, body: bytes) -> None:
+        if code < frames.FIRST_ERROR and answer.startswith(body[:-1]):
+            self._one_less()
+            return
+        recorded = _transitions.decode(answer)
+        if code >= frames.FIRST_ERROR:
+            self._failed(code, index, _shown(bytes(recorded.observation)), body)
+            return
+        replayed = _transitions.decode(body)
+        if _facts(recorded) == _facts(replayed):
+            self._one_less()
+        else:
+            self._end(Divergence(index, _told(recorded), _told(replayed)))
+
+    def _failed(self, code: int, index: int, recorded: str, body: bytes) -> None:
+        if code != frames.ERROR_CODES["session_lost"]:  # then the worker died: another replay will follow
+            self._end(Divergence(index, recorded, _shown(body)))
+
+    def _one_less(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._end(None)
+
+    def _end(self, outcome: Divergence | None) -> None:
+        done, self._done = self._done, None
+        if done is not None:
+            done(outcome)
+
+
+def _facts(transition: _Transition) -> tuple[bytes, float, bool, bool]:
+    return bytes(transition.observation), transition.reward, transition.terminated, transition.truncated
+
+
+def _told(transition: _Transition) -> str:
+    ends = f"terminated {transition.terminated}, truncated {transition.truncated}"
+    return f"{_shown(bytes(transition.observation))}, reward {transition.reward!r}, {ends}"
+
+
+def _shown(body: bytes) -> str:
+    return body[:MAX_SHOWN].decode(errors="replace")
