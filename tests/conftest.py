@@ -6,9 +6,13 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from envhub.spec import Spec, load
+
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 20.0

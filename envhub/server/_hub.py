@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from envhub.pool import LoadFailed, NoFreeReplica, Pool, PoolPlan
+from envhub.pool import NoFreeReplica, Pool, PoolPlan
 from envhub.session import HubError, Sessions, SessionSettings
 from envhub.worker import frames
 from envhub_sdk._wire import EnvInfo, TaskList
@@ -52,19 +52,21 @@ class Hub:
         self._stopping = False
 
     async def start(self) -> None:
-        """Starts every pool.
+        """Starts every pool; the first failure ends the others' start too.
 
         Raises:
             LoadFailed: An environment can't be loaded; nothing is left running.
         """
         self._expiry = asyncio.create_task(self.sessions.expire_idle())
-        outcomes = await asyncio.gather(
-            *(pool.start() for pool in self.pools.values()), return_exceptions=True
-        )
-        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if failures:
+        starting = [asyncio.create_task(pool.start()) for pool in self.pools.values()]
+        try:
+            await asyncio.gather(*starting)
+        except BaseException:
+            for task in starting:
+                task.cancel()
+            await asyncio.gather(*starting, return_exceptions=True)
             await self.stop()
-            raise next((one for one in failures if isinstance(one, LoadFailed)), failures[0])
+            raise
 
     async def stop(self) -> None:
         """Ends every session and every process."""

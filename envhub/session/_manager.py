@@ -135,7 +135,7 @@ class Sessions:
                 replica,
                 idle_timeout_s,
                 request.labels,
-                self._clock(),
+                self._clock,
                 self._forget,
             )
             self._sessions[session.id] = session

@@ -39,7 +39,7 @@ class Session:
         replica: The replica it holds.
         idle_timeout_s: How long it may go unused.
         labels: The client's own marks.
-        now: The event loop's time.
+        clock: The event loop's time.
         on_end: Called once when it ends, with the error that later callers are told.
     """
 
@@ -51,12 +51,13 @@ class Session:
         replica: Replica,
         idle_timeout_s: float,
         labels: dict[str, str],
-        now: float,
+        clock: Callable[[], float],
         on_end: Callable[[Session, HubError], None],
     ) -> None:
         self.id, self.env, self.labels = id, env, labels
         self.idle_timeout_s = idle_timeout_s
-        self.created_at = self.last_used = now
+        self._clock = clock
+        self.created_at = self.last_used = clock()
         self.status: Literal["new", "running", "over", "failed"] = "new"
         self.episode: Episode | None = None
         self.ended: HubError | None = None
@@ -250,7 +251,7 @@ class Session:
 
     def _next_in_line(self) -> None:
         self.busy = False
-        self.last_used = asyncio.get_running_loop().time()
+        self.last_used = self._clock()
         if self.ended is not None:
             self._give_back()
         while self._line and not self.busy:

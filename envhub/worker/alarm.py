@@ -38,8 +38,9 @@ class Alarm:
 
     def start(self, seconds: float) -> None:
         """From now on, `StepTimeout` is raised after so many seconds, unless `stop` comes first."""
-        deadline = self._deadline = _clock() + seconds
-        if deadline < self._fires:
+        now = _clock()
+        deadline = self._deadline = now + seconds
+        if not now < self._fires <= deadline:  # a timer of the past was lost: the environment used it itself
             self._fires = deadline
             signal.setitimer(signal.ITIMER_REAL, seconds)
 

@@ -10,9 +10,10 @@ import json
 import math
 import struct
 import zlib
+from json.encoder import encode_basestring
 from typing import Any, Callable, Optional
 
-__all__ = ["ActionRefused", "action_parser", "dump", "png", "space_to_json"]
+__all__ = ["ActionRefused", "action_parser", "dump", "dump_transition", "png", "space_to_json"]
 
 
 class ActionRefused(Exception):
@@ -66,10 +67,42 @@ def dump(value: Any) -> bytes:
             text = _encode(_finite(value))
     except RecursionError:
         raise TypeError("the value contains itself or is nested too deeply: it has no JSON form") from None
+    return _utf8(text)
+
+
+def _utf8(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair: no UTF-8 has it
         return text.encode("utf-8", "replace")
+
+
+def dump_transition(observation: Any, reward: float, terminated: bool, truncated: bool, info: Any) -> bytes:
+    """Encodes a transition; the common case, text and a plain reward, without the encoder's set-up.
+
+    Raises:
+        TypeError: Some part of it has no JSON form.
+    """
+    if type(observation) is not str or type(info) is not dict or info:
+        return dump(
+            {
+                "observation": observation,
+                "reward": reward,
+                "terminated": terminated,
+                "truncated": truncated,
+                "info": info,
+            }
+        )
+    ends = _ENDS[terminated, truncated]
+    text = f'{{"observation":{encode_basestring(observation)},"reward":{reward!r},{ends},"info":{{}}}}'
+    return _utf8(text)
+
+
+_ENDS = {
+    (terminated, truncated): f'"terminated":{str(terminated).lower()},"truncated":{str(truncated).lower()}'
+    for terminated in (False, True)
+    for truncated in (False, True)
+}
 
 
 # -- spaces -----------------------------------------------------------------------------------------

@@ -94,15 +94,7 @@ class Replica:
             if self._steps == self._max_steps and not terminated and not truncated:
                 truncated = True
                 info = {**info, "truncated_by": "max_episode_steps"}
-            body = codec.dump(
-                {
-                    "observation": observation,
-                    "reward": reward,
-                    "terminated": terminated,
-                    "truncated": truncated,
-                    "info": info,
-                }
-            )
+            body = codec.dump_transition(observation, reward, terminated, truncated, info)
         except BaseException as error:
             return self._failure(error, "step", self._step_limit)
         self._over = terminated or truncated

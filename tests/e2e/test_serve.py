@@ -172,7 +172,10 @@ def test_a_port_in_use(serve: Any) -> None:
 
 
 def test_an_environment_that_cannot_be_loaded(serve: Any, write_spec: Any) -> None:
-    command = serve("--env", str(write_spec("import nothing_of_that_name\n").path), *QUIET)
+    """The failure is told at once, however long another environment still loads."""
+    slow = write_spec("import time; time.sleep(3600)\n", name="slow").path
+    broken = write_spec("import nothing_of_that_name\n").path
+    command = serve("--env", str(slow), "--env", str(broken), *QUIET)
     assert command.end() == 2
     assert "No module named 'nothing_of_that_name'" in command.errors
     assert "probe_env.py" in command.errors

@@ -168,13 +168,17 @@ async def test_a_killed_worker_is_told_and_comes_back(
     pool = await start_pool(write_spec(ENV, f"fork = {str(fork).lower()}\n"), replicas=2, workers=2)
     first, second = await leased(pool), await leased(pool)
     told: list[str] = []
-    first.on_lost, second.on_lost = (lambda: told.append("first")), (lambda: told.append("second"))
+
+    def lost() -> None:
+        pool.release(first)  # of a worker that is down: nobody may lease it now
+        told.append(f"first, {pool.status().free} free")
+
+    first.on_lost, second.on_lost = lost, (lambda: told.append("second"))
     generation = first.generation
     os.kill(first.worker.pid, signal.SIGKILL)
     await eventually(lambda: told)
-    assert told == ["first"]
+    assert told == ["first, 0 free"]
     assert (await step(second, "goes on"))[1]["observation"] == "goes on"
-    pool.release(first)  # of a generation that is gone: no second replica may come of it
     await eventually(lambda: pool.status().ready)
     assert pool.status().free == 1
     assert pool.status().restarts == 1

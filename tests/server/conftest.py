@@ -213,7 +213,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     faults = {"fail_on": "fail", "hang_on": "hang", "exit_on": "exit", "step_timeout_s": 0.3}
     running = Server(
         [plan("echo", 8, **faults), plan("frozenlake"), plan(find(str(folder)))],
-        HubSettings(max_body_bytes=200_000, sessions=SessionSettings(wait_s=20.0)),
+        HubSettings(max_body_bytes=200_000, sessions=SessionSettings(wait_s=600.0)),
     )
     yield running
     running.stop()

@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import signal
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from envhub.pool import NoFreeReplica
 from envhub.session import HubError, Sessions, SessionSettings
 from envhub.spec import find
 from envhub.worker import frames
+from envhub.worker.alarm import alarm
 from envhub.worker.replica import Replica as WorkerReplica
 from envhub_sdk._wire import OpenRequest, ResetRequest, StepItem, StepRequest
 
@@ -172,6 +174,16 @@ class Answers(list[bytes | HubError]):
     def error(self) -> HubError:
         assert isinstance(self.only, HubError), self.only
         return self.only
+
+
+@pytest.fixture(autouse=True)
+def the_alarm() -> Iterator[None]:
+    """The worker's code sets timers in this process: none may outlive its test."""
+    before = signal.getsignal(signal.SIGALRM)
+    alarm.install()
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

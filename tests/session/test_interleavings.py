@@ -139,15 +139,19 @@ class Interleavings(RuleBasedStateMachine):
             self.episodes[session_id].append(start["episode_id"])
 
     def teardown(self) -> None:
-        if not hasattr(self, "stage"):
-            return
+        try:
+            if hasattr(self, "stage"):
+                self.check_end()
+        finally:
+            self.loop.close()
+
+    def check_end(self) -> None:
         self.run(self.stage.perform)
         self.check()
         assert not self.asked, "a request was never answered"
         for session_id in self.ids:
             self.run(lambda session_id=session_id: self.stage.sessions.close(session_id))
         assert len(self.stage.free) == self.stage.total, "a replica leaked"
-        self.loop.close()
 
 
 def test_interleavings(make_stage: Any) -> None:

@@ -63,3 +63,13 @@ def test_between_calls_a_ring_does_nothing():
     with alarm.limit(LONG_S):
         pass
     signal.raise_signal(signal.SIGALRM)
+
+
+def test_a_timer_that_the_environment_took_away_is_set_again():
+    with alarm.limit(SHORT_S):
+        signal.alarm(1)  # as code does that limits its own time, and then takes that back
+        signal.alarm(0)
+    with alarm.limit(LONG_S):
+        work_until(time.monotonic() + 2 * SHORT_S)
+    with pytest.raises(StepTimeout), alarm.limit(SHORT_S):
+        work_until(time.monotonic() + 20 * SHORT_S)

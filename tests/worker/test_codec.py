@@ -214,3 +214,23 @@ def test_other_arrays_are_no_pictures() -> None:
         codec.png(np.zeros((2, 2, 4), np.uint8))
     with pytest.raises(TypeError, match="picture"):
         codec.png(np.zeros((2, 2, 3), np.float32))
+
+
+@given(
+    st.text() | st.integers() | st.none(),
+    st.floats(allow_nan=False, allow_infinity=False) | st.integers(),
+    st.booleans(),
+    st.booleans(),
+    st.just({}) | st.dictionaries(st.text(), st.text(), max_size=2) | st.none(),
+)
+def test_a_transition_is_encoded_as_any_other_value(
+    observation: Any, reward: float, terminated: bool, truncated: bool, info: Any
+):
+    value = {
+        "observation": observation,
+        "reward": reward,
+        "terminated": terminated,
+        "truncated": truncated,
+        "info": info,
+    }
+    assert codec.dump_transition(observation, reward, terminated, truncated, info) == codec.dump(value)
