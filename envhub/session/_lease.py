@@ -66,6 +66,7 @@ class Lease:
         self._asked: _Asked | None = None
         self._replay: Replay | None = None
         self._ready = True
+        self._given_back = False
         self._deadline: asyncio.TimerHandle | None = None
         replica.on_lost, replica.on_back = self._worker_lost, self._worker_back
 
@@ -192,7 +193,10 @@ class Lease:
     # -- the end ------------------------------------------------------------------------------------
 
     def give_back(self) -> None:
-        """Ends the lease."""
+        """Ends the lease; ending it again does nothing."""
+        if self._given_back:
+            return
+        self._given_back = True
         self._stop_clock()
         if self._replay is not None:
             self._replay.drop()

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from envhub.pool import Pool, Replica
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
+from envhub.session._lease import CHECKPOINT_STEPS, Lease
 from envhub.worker import frames
 from envhub_sdk._wire import SessionState, Trajectory
 
@@ -36,7 +37,7 @@ class Session:
         id: The session's name on the wire.
         env: The name of its environment.
         pool: Where its replica comes from.
-        replica: The replica it holds.
+        replica: The replica it holds, as a `Lease`.
         idle_timeout_s: How long it may go unused.
         labels: The client's own marks.
         clock: The event loop's time.
@@ -63,8 +64,8 @@ class Session:
         self.ended: HubError | None = None
         self.busy = False
         """Whether an operation is under way."""
-        self._pool, self._replica = pool, replica
-        self._generation = replica.generation
+        self._pool = pool
+        self._lease = Lease(pool, replica, f"session {id} of {env}", self.end)
         self._on_end = on_end
         self._episodes = 0
         self._before: Episode | None = None
@@ -72,7 +73,6 @@ class Session:
         self._under_way: tuple[bytes, int, str] | None = None
         self._joined: list[Sink] = []
         self._line: deque[Callable[[], None]] = deque()
-        replica.on_lost = self._lost
 
     # -- steps --------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class Session:
         self.busy = True
         self._under_way = (action, episode.next_index, episode.id)
         stepped = functools.partial(self._stepped, episode, action, autoreset, sink)
-        self._replica.send(frames.STEP, action, stepped)
+        self._lease.ask(frames.STEP, action, stepped)
 
     def _joins(self, action: bytes, index: int | None, episode_id: str | None) -> bool:
         """Whether the step that is asked for is the one under way."""
@@ -122,6 +122,8 @@ class Session:
             self._done(sink, self._failed(code, body))
             return
         answer = episode.record(action, body, code)
+        if episode.distance >= CHECKPOINT_STEPS:
+            self._lease.checkpoint()
         if code:
             self.status = "over"
             if autoreset and self.ended is None:
@@ -202,7 +204,9 @@ class Session:
             self._episodes += 1
             self.status, self._failure = "running", None
             self._before = self.episode
-            self.episode = Episode(f"{self.id}.{self._episodes}", seed, given, options, body)
+            self.episode = self._lease.episode = Episode(
+                f"{self.id}.{self._episodes}", seed, given, options, body
+            )
             sink(self.episode.reply())
 
         try:
@@ -210,7 +214,7 @@ class Session:
         except RecursionError:  # a little shallower than what the request's own decoder refuses
             sink(HubError("malformed_request", f"task or options for {self.id} are nested too deeply"))
             return
-        self._replica.send(frames.RESET, payload, reset_done)
+        self._lease.ask(frames.RESET, payload, reset_done)
 
     async def render(self) -> tuple[int, bytes]:
         """Draws the environment: a status of `frames` (TEXT or PNG) and the picture.
@@ -233,7 +237,7 @@ class Session:
                 future.set_exception(self._refusal().copy())
                 return
             self.busy = True
-            self._replica.send(frames.RENDER, b"", drawn)
+            self._lease.ask(frames.RENDER, b"", drawn)
 
         if self.busy:
             self._line.append(start)
@@ -253,7 +257,7 @@ class Session:
         self.busy = False
         self.last_used = self._clock()
         if self.ended is not None:
-            self._give_back()
+            self._lease.give_back()
         while self._line and not self.busy:
             self._line.popleft()()
 
@@ -263,14 +267,13 @@ class Session:
         if error.code in ("environment_error", "step_timeout"):
             error.message += f"; the session survives: reset {self.id} to go on"
             error.details["session_survives"] = True
-            self.status, self._failure = "failed", error
+            self.status, self._failure, self._lease.episode = "failed", error, None
         return error
 
     def _told(self, code: int, body: bytes) -> HubError:
         name, said = frames.ERRORS[code], json.loads(body)
-        if name == "session_lost":
-            self._lost()  # now, so that whoever waits in line hears the same
-            return self._lost_error()
+        if self.ended is not None:
+            return self.ended
         details = {"session_id": self.id, "env": self.env, **said["details"]}
         return HubError(name, f"{self.env}: {said['message']}", details)
 
@@ -283,24 +286,7 @@ class Session:
         self.ended = reason
         self._on_end(self, reason)
         if not self.busy:
-            self._give_back()
-
-    def _give_back(self) -> None:
-        replica, generation = self._replica, self._generation
-        self._generation = -1
-        if generation == replica.generation:
-            self._pool.release(replica)
-
-    def _lost(self) -> None:
-        self._generation = -1  # the replica is not ours to give back any more
-        self.end(self._lost_error())
-
-    def _lost_error(self) -> HubError:
-        return HubError(
-            "session_lost",
-            f"session {self.id} of {self.env} is over: the worker that held it died; open a new session",
-            {"session_id": self.id, "env": self.env},
-        )
+            self._lease.give_back()
 
     # -- looking ------------------------------------------------------------------------------------
 
@@ -318,7 +304,7 @@ class Session:
             episode_return=episode.total_reward if episode else 0.0,
             terminated=bool(episode and episode.flags & frames.TERMINATED),
             truncated=bool(episode and episode.flags & frames.TRUNCATED),
-            worker_generation=self._replica.generation,
+            worker_generation=self._lease.generation,
             created_at=self.created_at + clock_offset,
             expires_at=self.last_used + self.idle_timeout_s + clock_offset,
             labels=self.labels,
