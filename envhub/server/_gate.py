@@ -17,8 +17,8 @@ from envhub.session import HubError
 
 log = logging.getLogger("envhub.server")
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""What a load balancer asks without a token."""
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
+"""What needs no token: a load balancer's questions, and how to use the rest."""
 
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 

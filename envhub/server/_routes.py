@@ -10,12 +10,14 @@ import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from starlette.requests import ClientDisconnect
 
+from envhub import __version__
 from envhub.server._http import decode
 from envhub.server._hub import Hub
 from envhub.server._metrics import render_metrics
 from envhub.session import Answer, HubError
 from envhub.worker import frames
 from envhub_sdk._wire import (
+    About,
     BatchClose,
     BatchReset,
     Closed,
@@ -46,6 +48,10 @@ def create_router(hub: Hub) -> APIRouter:
     """The calls, bound to a hub."""
     router = APIRouter()
     sessions = hub.sessions
+
+    @router.get("/")
+    async def about() -> Response:
+        return json_response(About("EnvHub", __version__, list(hub.pools), "/docs"))
 
     @router.get("/healthz")
     async def healthz() -> Response:

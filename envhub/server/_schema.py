@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from envhub.server._gate import OPEN_PATHS
 from envhub_sdk import _wire as wire
 
 
@@ -51,6 +52,7 @@ _TASK_QUERY = (
 _BRANCH = (*_SESSION, "not_implemented")
 
 CALLS: tuple[Call, ...] = (
+    Call("get", "/", "What this is, and where its parts are.", answers=wire.About),
     Call("get", "/healthz", "The process is alive.", answers=wire.Status),
     Call("get", "/readyz", "Every pool has its replicas.", answers=wire.Status, errors=("not_ready",)),
     Call("get", "/metrics", "Prometheus metrics.", media_type="text/plain"),
@@ -193,7 +195,7 @@ def _responses(call: Call) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     if call.status != 501:
         responses[str(call.status)] = _good(call)
-    errors = [*call.errors, "unauthorized"]
+    errors = [*call.errors] if call.path in OPEN_PATHS else [*call.errors, "unauthorized"]
     if call.takes is not None or call.query:
         errors += ["malformed_request"]
     if call.takes is not None:

@@ -149,6 +149,14 @@ class Episode:
         return _starts.decode(self._start)
 
     @property
+    def played_task(self) -> Any:
+        """The task that was given, or the one that the environment says it drew (`info["task"]`)."""
+        if self.task is not None:
+            return self.task
+        info = msgspec.json.decode(self.start["info"])
+        return info.get("task") if isinstance(info, dict) else None
+
+    @property
     def steps(self) -> list[TrajectoryStep]:
         """The recorded transitions."""
         return [_steps.decode(b'{"action":%b,%b' % (action, answer[1:])) for action, answer in self._steps]

@@ -101,7 +101,7 @@ class Sessions:
             raise HubError(
                 "invalid_options",
                 f"{request.count} sessions of {env} were asked for at once and it has {total} replicas: "
-                f"ask for fewer, or serve more (--env {env}={request.count})",
+                f"ask for fewer, or serve at least {request.count} replicas of it",
                 {"env": env, "replicas": total},
             )
         sessions = await self._lease(env, pool, request)
@@ -179,7 +179,8 @@ class Sessions:
             if ended is not None:
                 raise ended.copy()
             raise HubError(
-                "unknown_session", f"no session {session_id!r}; it was never opened here, or long ago"
+                "unknown_session",
+                f"no session {session_id!r}: it ended long ago, or this hub was started after it",
             )
         session.last_used = self._clock()
         return session

@@ -19,6 +19,10 @@ from .alarm import StepTimeout, alarm
 Answer = tuple[int, bytes]
 
 
+class _NoTasks(Exception):
+    envhub_code = "unknown_task"
+
+
 class Replica:
     """One environment object in one slot of a worker.
 
@@ -124,6 +128,8 @@ class Replica:
 
         def call() -> dict[str, Any]:
             request = json.loads(payload)
+            if not hasattr(self.env, "tasks"):
+                raise _NoTasks("this environment lists no tasks; reset it with a seed")
             listed = self.env.tasks(request["split"])
             page = listed[request["offset"] : request["offset"] + request["limit"]]
             return {"total": len(listed), "tasks": list(page)}

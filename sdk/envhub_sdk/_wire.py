@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType, field
 
 __all__ = [
     "CODES",
+    "About",
     "BatchClose",
     "BatchReset",
     "BatchResults",
@@ -231,6 +232,16 @@ class StepReply(Struct, omit_defaults=True):
     step_index: int
     reset: ResetReply | UnsetType = UNSET
     """With `autoreset`, after the last step of an episode: the start of the next one."""
+
+
+class About(Struct):
+    """What answers at the hub's address."""
+
+    name: str
+    version: str
+    envs: list[str]
+    docs: str
+    """Path of the API's documentation."""
 
 
 class Status(Struct):

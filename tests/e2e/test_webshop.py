@@ -1,8 +1,10 @@
 """The main job: many WebShop replicas at once, each episode played to its purchase over HTTP."""
 
 import re
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from envhub_sdk import AsyncHub, Hub
@@ -83,3 +85,33 @@ async def test_the_same_tasks_and_seeds_play_the_same_on_another_hub(serve: Any)
         episodes = await played(command.ready()["url"], episodes=12, seed=5, concurrency=6)
         seen.append([(one.observations, one.actions, one.rewards) for one in episodes])
     assert seen[0] == seen[1]
+
+
+def proportional_kib(pids: set[int]) -> int:
+    """The proportional set size of some processes: what they share counts once."""
+    total = 0
+    for pid in pids:
+        rollup = Path(f"/proc/{pid}/smaps_rollup")
+        if not rollup.exists():
+            pytest.skip("this kernel does not tell proportional set sizes")
+        total += next(
+            int(line.split()[1]) for line in rollup.read_text().splitlines() if line.startswith("Pss:")
+        )
+    return total
+
+
+def test_64_replicas_share_what_one_needs(serve: Any) -> None:
+    sizes = []
+    for replicas in (1, REPLICAS):
+        command = serve("--env", "webshop", "--replicas", str(replicas), "--port", "0", "--json")
+        url = command.ready()["url"]
+        with httpx.Client(base_url=url, timeout=60) as client:
+            opened = client.post("/v1/envs/webshop/sessions", json={"count": replicas}).json()["sessions"]
+            for action in ("search[blue cotton shirt]", "click[back to search]") * 3:
+                steps = [{"session_id": one["id"], "action": action} for one in opened]
+                results = client.post("/v1/step", json={"steps": steps}).json()["results"]
+                assert not any("error" in result for result in results)
+        sizes.append(proportional_kib(command.tree() | {command.pid}))
+        command.interrupt()
+        command.end()
+    assert sizes[1] <= 1.5 * sizes[0]

@@ -236,6 +236,17 @@ async def test_a_native_hang_is_killed_by_the_watchdog(
     assert (await step(await leased(pool), "fine"))[0] == frames.OK
 
 
+async def test_a_stopped_worker_is_killed_by_the_watchdog(
+    start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    pool = await start_pool(step_timeout_s=0.2)
+    replica = await leased(pool)
+    os.kill(replica.worker.pid, signal.SIGSTOP)
+    assert (await step(replica, "never"))[0] == LOST
+    await eventually(lambda: pool.status().ready)
+
+
 async def test_an_interruptible_hang_costs_the_episode_alone(start_pool: Any) -> None:
     pool = await start_pool(replicas=2, hang_on="hang", step_timeout_s=0.1)
     first, second = await leased(pool), await leased(pool)

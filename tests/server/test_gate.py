@@ -22,15 +22,13 @@ def bearer(token: str, scheme: str = "Bearer") -> dict[str, bytes]:
     return {"authorization": f"{scheme} {token}".encode()}
 
 
-def test_only_health_is_open_without_the_token(guarded: Any) -> None:
+def test_only_health_and_help_are_open_without_the_token(guarded: Any) -> None:
     with guarded.client() as client:
-        for path in ("/healthz", "/readyz"):
+        for path in ("/", "/healthz", "/readyz", "/docs", "/openapi.json"):
             assert client.get(path).status_code == 200
         for method, path in (
             ("GET", "/v1/envs"),
             ("GET", "/metrics"),
-            ("GET", "/openapi.json"),
-            ("GET", "/docs"),
             ("GET", "/no/such/route"),
             ("POST", "/v1/step"),
             ("POST", "/v1/sessions/s-x/step"),

@@ -70,7 +70,7 @@ def test_every_call_of_the_table_answers_as_the_schema_says(client: httpx.Client
         assert answer.status_code == wanted, answer.text
         return answer
 
-    for path in ("/healthz", "/readyz", "/metrics", "/v1/envs", "/v1/sessions"):
+    for path in ("/", "/healthz", "/readyz", "/metrics", "/v1/envs", "/v1/sessions"):
         ask("get", path)
     ask("get", "/v1/envs/{env}", env="frozenlake")
     ask("get", "/v1/envs/{env}/tasks", env="frozenlake")
@@ -78,7 +78,7 @@ def test_every_call_of_the_table_answers_as_the_schema_says(client: httpx.Client
         "count": 2,
         "tasks": ["train-0", {"id": "train-1"}],
         "seeds": [0, 2**63 - 1],
-        "options": {"x": [1, None]},
+        "options": {"split": "train"},
         "reset": True,
         "idle_timeout_s": 1.5,
         "wait_s": 0,

@@ -288,6 +288,14 @@ def test_tasks_are_listed_in_pages() -> None:
     assert one.tasks(b'{"split":"test","offset":0,"limit":5}')[0] == code("environment_error")
 
 
+def test_an_environment_without_tasks_says_so() -> None:
+    class Taskless:
+        pass
+
+    status, error = told(replica(Taskless).tasks(b'{"split":"train","offset":0,"limit":5}'))
+    assert (status, "lists no tasks" in error["message"]) == (code("unknown_task"), True)
+
+
 def test_a_state_goes_into_another_replica() -> None:
     one, other = started(), replica()
     step(one)

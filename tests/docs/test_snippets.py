@@ -1,0 +1,41 @@
+"""What README and quick start show runs as it is pasted."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/quickstart.md")
+SNIPPETS = [
+    pytest.param(snippet, id=f"{page}-{number}")
+    for page in PAGES
+    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL))
+]
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    command = [sys.executable, "-m", "envhub", "serve", "--env", "webshop=64", "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as hub:
+        assert hub.stdout is not None
+        yield json.loads(hub.stdout.readline())["url"]
+        hub.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_snippet(snippet: str, url: str) -> None:
+    code = snippet.replace("http://127.0.0.1:8000", url)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    if "mean reward" in code:
+        assert float(re.search(r"mean reward (\d\.\d+)", ran.stdout)[1]) > 0.4, ran.stdout
