@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Annotated, Any
 
 import msgspec
@@ -22,14 +22,18 @@ from envhub_sdk._wire import (
     BatchReset,
     Closed,
     EnvList,
+    ForkRequest,
     Keepalive,
     OpenRequest,
     ResetRequest,
+    RestoreRequest,
     SessionList,
 )
 
 _open = msgspec.json.Decoder(OpenRequest)
 _reset = msgspec.json.Decoder(ResetRequest)
+_restore = msgspec.json.Decoder(RestoreRequest)
+_fork = msgspec.json.Decoder(ForkRequest)
 _resets = msgspec.json.Decoder(BatchReset)
 _closes = msgspec.json.Decoder(BatchClose)
 _encode = msgspec.json.Encoder().encode
@@ -128,8 +132,19 @@ def create_router(hub: Hub) -> APIRouter:
         sessions.close(session_id)
         return Response(status_code=204)
 
-    for verb in ("snapshot", "restore", "fork"):
-        router.add_api_route(f"/v1/sessions/{{session_id}}/{verb}", _not_yet(hub, verb), methods=["POST"])
+    @router.post("/v1/sessions/{session_id}/snapshot")
+    async def take_snapshot(session_id: str) -> Response:
+        return json_response(await sessions.snapshot(session_id))
+
+    @router.post("/v1/sessions/{session_id}/restore")
+    async def restore_session(session_id: str, request: Request) -> Response:
+        wanted = decode(_restore, await request.body())
+        return json_response(await sessions.restore(session_id, wanted.snapshot_id))
+
+    @router.post("/v1/sessions/{session_id}/fork")
+    async def fork_session(session_id: str, request: Request) -> Response:
+        wanted = decode(_fork, await request.body() or b"{}")
+        return json_response(await _while_connected(request, sessions.fork(session_id, wanted)))
 
     @router.post("/v1/reset")
     async def reset_batch(request: Request) -> Response:
@@ -162,11 +177,3 @@ async def _while_connected(request: Request, work: Coroutine[Any, Any, bytes]) -
 async def _disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _not_yet(hub: Hub, verb: str) -> Callable[[str], Awaitable[Response]]:
-    async def refuse(session_id: str) -> Response:
-        hub.sessions.find(session_id)
-        raise HubError("not_implemented", f"{verb} is not offered by this hub yet")
-
-    return refuse

@@ -31,7 +31,7 @@ class Call:
     body_required: bool = True
 
 
-_SESSION = ("unknown_session", "session_expired", "session_closed", "session_lost")
+_SESSION = ("unknown_session", "session_expired", "session_closed", "session_lost", "replay_diverged")
 _STEP = (
     *_SESSION,
     "step_index_conflict",
@@ -49,7 +49,14 @@ _TASK_QUERY = (
     ("offset", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}),
     ("limit", {"type": "integer", "minimum": 0, "maximum": 1000, "default": 100}),
 )
-_BRANCH = (*_SESSION, "not_implemented")
+_POINT = (
+    *_SESSION,
+    "no_episode",
+    "episode_failed",
+    "not_implemented",
+    "environment_error",
+    "step_timeout",
+)
 
 CALLS: tuple[Call, ...] = (
     Call("get", "/", "What this is, and where its parts are.", answers=wire.About),
@@ -116,9 +123,30 @@ CALLS: tuple[Call, ...] = (
         media_type="text/plain",
         errors=(*_SESSION, "no_episode", "episode_failed", "not_json", "environment_error", "step_timeout"),
     ),
-    Call("post", "/v1/sessions/{session_id}/snapshot", "Not offered yet.", errors=_BRANCH, status=501),
-    Call("post", "/v1/sessions/{session_id}/restore", "Not offered yet.", errors=_BRANCH, status=501),
-    Call("post", "/v1/sessions/{session_id}/fork", "Not offered yet.", errors=_BRANCH, status=501),
+    Call(
+        "post",
+        "/v1/sessions/{session_id}/snapshot",
+        "Saves where the episode stands.",
+        answers=wire.SnapshotReply,
+        errors=_POINT,
+    ),
+    Call(
+        "post",
+        "/v1/sessions/{session_id}/restore",
+        "Takes the session to a saved point.",
+        wire.RestoreRequest,
+        wire.ResetReply,
+        (*_POINT, "unknown_snapshot"),
+    ),
+    Call(
+        "post",
+        "/v1/sessions/{session_id}/fork",
+        "Opens sessions that go on from here, or from a snapshot; all or none.",
+        wire.ForkRequest,
+        wire.OpenedSessions,
+        (*_POINT, "unknown_snapshot", "invalid_options", "queue_full", "no_free_replica"),
+        body_required=False,
+    ),
     Call(
         "post",
         "/v1/step",
@@ -193,8 +221,7 @@ def _reference(struct: type) -> dict[str, str]:
 
 def _responses(call: Call) -> dict[str, Any]:
     responses: dict[str, Any] = {}
-    if call.status != 501:
-        responses[str(call.status)] = _good(call)
+    responses[str(call.status)] = _good(call)
     errors = [*call.errors] if call.path in OPEN_PATHS else [*call.errors, "unauthorized"]
     if call.takes is not None or call.query:
         errors += ["malformed_request"]

@@ -25,6 +25,9 @@ MAX_UNDER_WAY = 4096
 _message = msgspec.json.Decoder(wire.StreamMessage)
 _encode = msgspec.json.Encoder().encode
 
+_Long = wire.StreamOpen | wire.StreamSnapshot | wire.StreamRestore | wire.StreamFork
+_Quick = wire.StreamClose | wire.StreamKeepalive | wire.StreamState | wire.StreamTrajectory
+
 
 class _Numbered(msgspec.Struct):
     id: int | None = None
@@ -86,8 +89,8 @@ class _Connection:
             self._sessions.step(request.session_id, request, False, reply)
         elif isinstance(request, wire.StreamReset):
             self._sessions.reset(request.session_id, request, reply)
-        elif isinstance(request, wire.StreamOpen):
-            task = asyncio.create_task(self._open(request, reply))
+        elif isinstance(request, _Long):
+            task = asyncio.create_task(self._answer(request, reply))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         else:
@@ -96,15 +99,24 @@ class _Connection:
             except HubError as error:
                 reply(error)
 
-    async def _open(self, request: wire.StreamOpen, reply: Sink) -> None:
+    async def _answer(self, request: _Long, reply: Sink) -> None:
+        """Does what takes time, and replies when it is done."""
+        sessions = self._sessions
         try:
-            reply(await self._sessions.open(request.env, request))
+            match request:
+                case wire.StreamOpen():
+                    reply(await sessions.open(request.env, request))
+                case wire.StreamSnapshot():
+                    reply(await sessions.snapshot(request.session_id))
+                case wire.StreamRestore():
+                    reply(await sessions.restore(request.session_id, request.snapshot_id))
+                case wire.StreamFork():
+                    reply(await sessions.fork(request.session_id, request))
         except HubError as error:
             reply(error)
 
-    def _about_session(self, request: wire.StreamMessage) -> Any:
+    def _about_session(self, request: _Quick) -> Any:
         """Does what takes no time: closing, renewing, looking."""
-        assert not isinstance(request, wire.StreamOpen)
         sessions, session_id = self._sessions, request.session_id
         match request:
             case wire.StreamClose():
@@ -117,8 +129,6 @@ class _Connection:
                 return {"session": state}  # inside, since both the state and the reply have an `id`
             case wire.StreamTrajectory():
                 return sessions.find(session_id).trajectory()
-        sessions.find(session_id)
-        raise HubError("not_implemented", "this hub takes no snapshots yet")
 
     # -- replies ------------------------------------------------------------------------------------
 

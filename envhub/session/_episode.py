@@ -102,6 +102,11 @@ class Episode:
         return self.next_index - (self._base[0] if self._base else 0)
 
     @property
+    def has_state(self) -> bool:
+        """Whether a native snapshot is kept."""
+        return self._base is not None
+
+    @property
     def replayable(self) -> bool:
         """Whether everything that a replay needs is still in the record."""
         return self.distance <= len(self._steps)

@@ -17,11 +17,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from envhub.pool import NoFreeReplica, Pool, QueueFull
+from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._session import Answer, Session, Sink
+from envhub.session._snapshots import Snapshots
 from envhub_sdk._wire import (
     BatchReset,
     BatchStep,
+    ForkRequest,
     OpenRequest,
     ResetItem,
     ResetRequest,
@@ -63,6 +66,7 @@ class Sessions:
     def __init__(self, pools: Mapping[str, Pool], settings: SessionSettings | None = None) -> None:
         self.pools = pools
         self.counts = Counts()
+        self.snapshots = Snapshots()
         self._settings = settings or SessionSettings()
         self._sessions: dict[str, Session] = {}
         self._ended: OrderedDict[str, HubError] = OrderedDict()
@@ -90,21 +94,16 @@ class Sessions:
         Raises:
             HubError: There are no free replicas, or an environment refused its reset.
         """
-        pool = self.pool(env)
+        self.pool(env)
         for name, values in (("tasks", request.tasks), ("seeds", request.seeds)):
             if values is not None and len(values) != request.count:
                 raise HubError(
                     "malformed_request", f"{len(values)} {name} for {request.count} sessions: give one each"
                 )
-        total = pool.status().total
-        if request.count > total:
-            raise HubError(
-                "invalid_options",
-                f"{request.count} sessions of {env} were asked for at once and it has {total} replicas: "
-                f"ask for fewer, or serve at least {request.count} replicas of it",
-                {"env": env, "replicas": total},
-            )
-        sessions = await self._lease(env, pool, request)
+        self._check_count(env, request.count)
+        wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
+        idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
+        sessions = await self._lease(env, request.count, wait_s, idle_timeout_s, request.labels)
         resets: list[bytes] = [b""] * len(sessions)
         try:
             if request.reset:
@@ -117,15 +116,26 @@ class Sessions:
         opened = [self._opened(session, reset) for session, reset in zip(sessions, resets, strict=True)]
         return b'{"sessions":[%b]}' % b",".join(opened)
 
-    async def _lease(self, env: str, pool: Pool, request: OpenRequest) -> list[Session]:
-        wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
+    def _check_count(self, env: str, count: int) -> None:
+        total = self.pools[env].status().total
+        if count > total:
+            raise HubError(
+                "invalid_options",
+                f"{count} sessions of {env} were asked for at once and it has {total} replicas: ask for "
+                f"fewer, or serve at least {count} replicas of it",
+                {"env": env, "replicas": total},
+            )
+
+    async def _lease(
+        self, env: str, count: int, wait_s: float, idle_timeout_s: float, labels: dict[str, str]
+    ) -> list[Session]:
+        pool = self.pools[env]
         try:
-            replicas = await pool.acquire(request.count, wait_s)
+            replicas = await pool.acquire(count, wait_s)
         except NoFreeReplica as error:
             raise HubError("no_free_replica", f"{error}; retry later or serve more", {"env": env}) from None
         except QueueFull as error:
             raise HubError("queue_full", f"{error}; retry later", {"env": env}) from None
-        idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
         sessions = []
         for replica in replicas:
             session = Session(
@@ -134,7 +144,7 @@ class Sessions:
                 pool,
                 replica,
                 idle_timeout_s,
-                request.labels,
+                labels,
                 self._clock,
                 self._forget,
             )
@@ -150,11 +160,7 @@ class Sessions:
             task = None if request.tasks is None else request.tasks[number]
             self.counts.resets[session.env] += 1
             session.reset(seed, task, request.options, gathered.sink(number))
-        answers = await gathered.future
-        for answer in answers:
-            if isinstance(answer, HubError):
-                raise answer
-        return [answer for answer in answers if isinstance(answer, bytes)]
+        return _all_good(await gathered.future)
 
     def _opened(self, session: Session, reset: bytes) -> bytes:
         head = b'{"id":"%b","env":"%b","expires_at":%.3f,"idle_timeout_s":%r,' % (
@@ -242,6 +248,70 @@ class Sessions:
             self.reset(item.session_id, item, gathered.sink(number))
         return gathered.reply(await gathered.future)
 
+    # -- points of episodes -------------------------------------------------------------------------
+
+    async def snapshot(self, session_id: str) -> bytes:
+        """Saves where a session's episode stands; returns the JSON reply.
+
+        Raises:
+            HubError: There is no episode, or it can't be saved.
+        """
+        session = self.find(session_id)
+        point = await self._point(session)
+        snapshot = self.snapshots.add(session.env, point)
+        kind = b"native" if point.distance == 0 and point.has_state else b"replay"
+        return b'{"snapshot_id":"%b","step_index":%d,"kind":"%b"}' % (
+            snapshot.id.encode(),
+            point.next_index,
+            kind,
+        )
+
+    async def restore(self, session_id: str, snapshot_id: str) -> bytes:
+        """Takes a session to a saved point; returns the JSON reply: the observation there.
+
+        Raises:
+            HubError: The session or the snapshot is not known, or the point can't be reached again.
+        """
+        session = self.find(session_id)
+        gathered = _Gathered(1)
+        session.restore(self.snapshots.find(snapshot_id, session.env).episode, gathered.sink(0))
+        return _all_good(await gathered.future)[0]
+
+    async def fork(self, session_id: str, request: ForkRequest) -> bytes:
+        """Opens sessions that go on from where a session stands, or from a snapshot; all or none.
+
+        Raises:
+            HubError: There are not enough free replicas, or the point can't be reached again.
+        """
+        session = self.find(session_id)
+        self._check_count(session.env, request.count)
+        if request.snapshot_id is None:
+            point = await self._point(session)
+        else:
+            point = self.snapshots.find(request.snapshot_id, session.env).episode
+        wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
+        forks = await self._lease(session.env, request.count, wait_s, session.idle_timeout_s, session.labels)
+        gathered = _Gathered(len(forks))
+        try:
+            for number, fork in enumerate(forks):
+                fork.restore(point, gathered.sink(number))
+            starts = _all_good(await gathered.future)
+        except BaseException:
+            for fork in forks:
+                self.close(fork.id)
+            raise
+        self.counts.opened[session.env] += len(forks)
+        opened = [self._opened(fork, start) for fork, start in zip(forks, starts, strict=True)]
+        return b'{"sessions":[%b]}' % b",".join(opened)
+
+    async def _point(self, session: Session) -> Episode:
+        future: asyncio.Future[Episode | HubError] = asyncio.get_running_loop().create_future()
+        session.snapshot(lambda point: None if future.done() else future.set_result(point))
+        point = await future
+        if isinstance(point, HubError):
+            raise point
+        return point
+
     # -- expiry -------------------------------------------------------------------------------------
 
     async def expire_idle(self) -> None:
@@ -264,6 +334,18 @@ class Sessions:
         """Ends every session: the hub is going down."""
         for session in self.all():
             session.end(HubError("session_closed", f"session {session.id} ended: the hub stopped"))
+
+
+def _all_good(answers: list[Answer]) -> list[bytes]:
+    """The answers, if none is an error.
+
+    Raises:
+        HubError: The first that is.
+    """
+    for answer in answers:
+        if isinstance(answer, HubError):
+            raise answer
+    return [answer for answer in answers if isinstance(answer, bytes)]
 
 
 class _Gathered:

@@ -245,6 +245,63 @@ class Session:
             start()
         return await future
 
+    # -- points of an episode -----------------------------------------------------------------------
+
+    def snapshot(self, sink: Callable[[Episode | HubError], None]) -> None:
+        """Saves where the episode stands: natively if the environment can, else as the record to replay."""
+        if self.busy:
+            self._line.append(lambda: self.snapshot(sink))
+            return
+        episode = self.episode
+        if episode is None or self.ended is not None or self.status == "failed":
+            sink(self._refusal())
+            return
+        saved = episode.branch(episode.id)
+        if not self._pool.description.get("native_snapshot"):
+            sink(saved if self._pool.served.spec.replayable else self._no_snapshot())
+            return
+
+        def taken(code: int, body: bytes) -> None:
+            if code >= frames.FIRST_ERROR:
+                sink(self._told(code, body))
+            else:
+                saved.rebase(saved.next_index, body)
+                sink(saved)
+            self._next_in_line()
+
+        self.busy = True
+        self._lease.ask(frames.GET_STATE, b"", taken)
+
+    def _no_snapshot(self) -> HubError:
+        return HubError(
+            "not_implemented",
+            f"{self.env} can be saved neither natively (it has no get_state) nor by replay (its spec says "
+            "replayable = false)",
+            {"session_id": self.id, "env": self.env},
+        )
+
+    def restore(self, point: Episode, sink: Sink) -> None:
+        """Goes on from a saved point, as an episode of this session's own."""
+        if self.busy:
+            self._line.append(lambda: self.restore(point, sink))
+            return
+        if self.ended is not None:
+            sink(self.ended)
+            return
+        episode = point.branch(f"{self.id}.{self._episodes + 1}")
+
+        def there(code: int, body: bytes) -> None:
+            if code >= frames.FIRST_ERROR:
+                self._done(sink, self._told(code, body))
+                return
+            self._episodes += 1
+            self.status, self._failure = ("over" if episode.flags else "running"), None
+            self._before, self.episode = self.episode, episode
+            self._done(sink, episode.point())
+
+        self.busy = True
+        self._lease.go_to(episode, there)
+
     def _done(self, sink: Sink, answer: Answer) -> None:
         """Ends the operation under way: everyone who asked for it is answered, the next one starts."""
         joined, self._joined, self._under_way = self._joined, [], None

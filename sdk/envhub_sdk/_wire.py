@@ -24,6 +24,7 @@ __all__ = [
     "EnvList",
     "ErrorBody",
     "ErrorReply",
+    "ForkRequest",
     "Keepalive",
     "OpenRequest",
     "OpenedSession",
@@ -31,8 +32,10 @@ __all__ = [
     "ResetItem",
     "ResetReply",
     "ResetRequest",
+    "RestoreRequest",
     "SessionList",
     "SessionState",
+    "SnapshotReply",
     "SpaceJson",
     "Status",
     "StepItem",
@@ -82,6 +85,7 @@ CODES: dict[str, Code] = {
     "not_found": Code(404, False, "No such route."),
     "unknown_env": Code(404, False, "This hub serves no environment of that name."),
     "unknown_session": Code(404, False, "No session has this id."),
+    "unknown_snapshot": Code(404, False, "No snapshot has this id, or it is one of another environment."),
     "unknown_task": Code(404, False, "The environment has no such task or split."),
     "method_not_allowed": Code(405, False, "The route exists, with another method."),
     "step_index_conflict": Code(
@@ -285,6 +289,30 @@ class Trajectory(Struct):
     steps: list[TrajectoryStep]
 
 
+class SnapshotReply(Struct):
+    """A saved point of an episode."""
+
+    snapshot_id: str
+    step_index: int
+    """Index of the step that would come next."""
+    kind: Literal["native", "replay"]
+    """Whether the environment's own state was saved, or the record that leads there."""
+
+
+class RestoreRequest(Struct, forbid_unknown_fields=True):
+    """Takes the session to a saved point; its answer is like a reset's, with the observation there."""
+
+    snapshot_id: str
+
+
+class ForkRequest(Struct, forbid_unknown_fields=True):
+    """Opens `count` sessions that go on from where this one stands, or from a snapshot; all or none."""
+
+    count: Annotated[int, Meta(ge=1, le=65_536)] = 1
+    snapshot_id: str | None = None
+    wait_s: Seconds | None = None
+
+
 # -- batches ----------------------------------------------------------------------------------------
 
 
@@ -426,15 +454,21 @@ class StreamTrajectory(_OfSession, tag_field="op", tag="trajectory"):
 
 
 class StreamSnapshot(_OfSession, tag_field="op", tag="snapshot"):
-    """Not offered yet."""
+    """Saves where a session's episode stands."""
 
 
-class StreamRestore(_OfSession, tag_field="op", tag="restore"):
-    """Not offered yet."""
+class StreamRestore(RestoreRequest, tag_field="op", tag="restore", kw_only=True):
+    """Takes a session to a saved point."""
+
+    id: int
+    session_id: str
 
 
-class StreamFork(_OfSession, tag_field="op", tag="fork"):
-    """Not offered yet."""
+class StreamFork(ForkRequest, tag_field="op", tag="fork", kw_only=True):
+    """Opens sessions that go on from where a session stands."""
+
+    id: int
+    session_id: str
 
 
 StreamMessage = (

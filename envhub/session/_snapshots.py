@@ -1,0 +1,56 @@
+"""Saved points of episodes, kept for restores and forks."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from envhub.session._episode import Episode
+from envhub.session._errors import HubError
+
+MAX_SNAPSHOTS = 10_000
+"""Snapshots kept by a hub; beyond it the oldest is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One saved point: an episode up to a step, which nobody continues."""
+
+    id: str
+    env: str
+    episode: Episode
+
+
+class Snapshots:
+    """The snapshots of a hub."""
+
+    def __init__(self) -> None:
+        self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._snapshots)
+
+    def add(self, env: str, episode: Episode) -> Snapshot:
+        """Keeps a point."""
+        snapshot = Snapshot(f"p-{secrets.token_hex(12)}", env, episode)
+        self._snapshots[snapshot.id] = snapshot
+        if len(self._snapshots) > MAX_SNAPSHOTS:
+            self._snapshots.popitem(last=False)
+        return snapshot
+
+    def find(self, snapshot_id: str, env: str) -> Snapshot:
+        """The snapshot of that id.
+
+        Raises:
+            HubError: There is none, or it is one of another environment.
+        """
+        found = self._snapshots.get(snapshot_id)
+        if found is None:
+            raise HubError(
+                "unknown_snapshot",
+                f"no snapshot {snapshot_id!r}: it was never taken here, or {MAX_SNAPSHOTS} newer ones were",
+            )
+        if found.env != env:
+            raise HubError("unknown_snapshot", f"snapshot {snapshot_id!r} is of {found.env}, not of {env}")
+        return found
