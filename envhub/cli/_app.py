@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(serve)
+app.command(context_settings={"allow_extra_args": True})(serve)  # it says itself what was meant
 app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)

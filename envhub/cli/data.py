@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import Progress, TaskID
 
-from envhub.cli import CommandError
+from envhub.cli import CommandError, install
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.spec import find
 
@@ -38,7 +38,7 @@ def frozenlake(
         import pyarrow.parquet  # type: ignore[import-untyped]
     except ModuleNotFoundError:
         raise CommandError(
-            "writing parquet needs pyarrow, which is not installed: pip install 'envhub[parquet]'"
+            f"writing parquet needs pyarrow, which is not installed: {install('parquet')}"
         ) from None
     tasks = import_from("frozenlake", "envhub_frozenlake.tasks")
     recipe = tasks.Tasks(train, test, map_max_size)

@@ -16,6 +16,7 @@ DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 
 
 def serve(
+    context: typer.Context,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", metavar="SPEC[=N]", help="An environment and how many replicas of it."),
@@ -45,6 +46,9 @@ def serve(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what environments print.")] = False,
 ) -> None:
     """Serve environments over HTTP, many replicas of each, until Ctrl-C."""
+    if context.args:
+        wanted = " ".join(f"--env {argument}" for argument in context.args)
+        raise CommandError(f"serve takes options only: did you mean {wanted}?")
     from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
     from envhub.server import HubSettings
     from envhub.session import SessionSettings

@@ -79,6 +79,13 @@ def test_a_wrong_name_is_one_message_and_status_2(capsys: pytest.CaptureFixture[
     assert printed.err.count("\n") == 1
 
 
+def test_a_name_without_its_option_is_answered_with_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("serve", "webshop", "echo=2") == 2
+    assert capsys.readouterr().err == (
+        "envhub: serve takes options only: did you mean --env webshop --env echo=2?\n"
+    )
+
+
 def test_no_command_prints_the_help() -> None:
     assert run() == 2
 
@@ -100,5 +107,6 @@ def test_without_the_extra_the_command_names_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "envhub: the command line needs typer, which is not installed: pip install 'envhub[serve]'\n"
+        "envhub: the command line needs typer, which is not installed: pip install '.[serve]' in a clone of "
+        "EnvHub, pip install 'envhub[serve]' anywhere else\n"
     )
