@@ -20,10 +20,13 @@ _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits, '-' and '_'.")],
     into: Annotated[
-        Path, typer.Option("--dir", help="Where to make the folder NAME.", file_okay=False)
+        Path, typer.Option("--dir", metavar="DIR", help="Where to make the folder NAME.", file_okay=False)
     ] = Path("."),
 ) -> None:
-    """Write a working environment with its test, to be changed into your own."""
+    """Write a working environment to start from.
+
+    It comes with its test, and is to be changed into your own.
+    """
     folder = write_skeleton(name, into)
     console.print(f"Wrote {folder}: a small guessing game. Next:", markup=False)
     for command in (
