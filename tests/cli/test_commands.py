@@ -77,7 +77,7 @@ def test_show_fits_a_narrow_terminal(
         '"fixed"',
         *"fixed or faithful; fixed: the shop without the".split(),
     ]
-    assert len(table) < 25
+    assert len(table) < 28
 
 
 def test_show_offers_no_setting_without_a_choice(capsys: pytest.CaptureFixture[str]) -> None:
