@@ -12,6 +12,11 @@ class CommandError(Exception):
     """A command cannot do what was asked; the message says why and what to do."""
 
 
+def install(extra: str) -> str:
+    """Return the command that installs an extra, for a clone of the project and for an installed one."""
+    return f"pip install '.[{extra}]' in a clone of EnvHub, pip install 'envhub[{extra}]' anywhere else"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line.
 
@@ -27,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as missing:
         if missing.name not in ("typer", "rich", "click"):
             raise
-        _fail(f"the command line needs {missing.name}, which is not installed: pip install 'envhub[serve]'")
+        _fail(f"the command line needs {missing.name}, which is not installed: {install('serve')}")
     try:
         app(args=None if arguments is None else list(arguments), prog_name="envhub")
     except (SpecError, CommandError) as error:

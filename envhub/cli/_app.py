@@ -19,8 +19,9 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
+    rich_markup_mode=None,  # plain help: no boxes, no types beside flags
 )
-app.command()(serve)
+app.command(context_settings={"allow_extra_args": True})(serve)  # it says itself what was meant
 app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)

@@ -25,7 +25,10 @@ def check(
     ] = [],  # noqa: B006  typer reads it and nothing changes it
     as_json: AsJson = False,
 ) -> None:
-    """Play a spec in real workers and report which of the hub's rules it keeps; 1 when it breaks one."""
+    """Check that a spec keeps the hub's rules.
+
+    Plays it in real workers. The exit status is 1 when it breaks a rule.
+    """
     found = find(spec)
     check_data(found)
     assignments = map(Assignment.parse, settings)

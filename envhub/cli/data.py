@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import Progress, TaskID
 
-from envhub.cli import CommandError
+from envhub.cli import CommandError, install
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.spec import find
 
@@ -21,24 +21,29 @@ prepare = typer.Typer(
 )
 data.add_typer(prepare, name="prepare")
 
-Out = Annotated[Path, typer.Option("--out", help="The folder to write to; made where it is missing.")]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="The folder to write to; made where it is missing.")
+]
 
 
 @data.command()
 def frozenlake(
     out: Out,
-    train: Annotated[int, typer.Option(min=1, help="Tasks in train.parquet.")] = 10000,
-    test: Annotated[int, typer.Option(min=1, help="Tasks in test.parquet.")] = 100,
-    map_max_size: Annotated[int, typer.Option(min=3, help="Maps are smaller than this.")] = 6,
+    train: Annotated[int, typer.Option(metavar="N", min=1, help="Tasks in train.parquet.")] = 10000,
+    test: Annotated[int, typer.Option(metavar="N", min=1, help="Tasks in test.parquet.")] = 100,
+    map_max_size: Annotated[int, typer.Option(metavar="N", min=3, help="Maps are smaller than this.")] = 6,
     as_json: AsJson = False,
 ) -> None:
-    """Write FrozenLake's tasks as train.parquet and test.parquet: seed, size, p, index, uid."""
+    """Write FrozenLake's tasks as parquet files.
+
+    They are train.parquet and test.parquet, with the columns seed, size, p, index and uid.
+    """
     try:
         import pyarrow  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
     except ModuleNotFoundError:
         raise CommandError(
-            "writing parquet needs pyarrow, which is not installed: pip install 'envhub[parquet]'"
+            f"writing parquet needs pyarrow, which is not installed: {install('parquet')}"
         ) from None
     tasks = import_from("frozenlake", "envhub_frozenlake.tasks")
     recipe = tasks.Tasks(train, test, map_max_size)
@@ -58,17 +63,26 @@ def frozenlake(
 @prepare.command()
 def webshop(
     from_dir: Annotated[
-        Path, typer.Option("--from", exists=True, file_okay=False, help="The folder with the official files.")
+        Path,
+        typer.Option(
+            "--from", metavar="DIR", exists=True, file_okay=False, help="The official files' folder."
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="The folder to write; default: `prepared` in that folder.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The folder to write; default: `prepared` in that folder."),
     ] = None,
     human_goals: Annotated[bool, typer.Option(help="Take the goals from people's instructions.")] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of drawn prices and price caps.")] = 0,
-    num_products: Annotated[int, typer.Option(min=0, help="Read only so many products; 0: all.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of drawn prices and price caps.")] = 0,
+    num_products: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Read only so many products; 0: all.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Find the nouns of WebShop's titles and write the files that serving maps into memory."""
+    """Prepare official WebShop data.
+
+    Finds the nouns of the titles and writes the files that serving maps into memory.
+    """
     main_prepare = import_from("webshop", "envhub_webshop.prepare").main_prepare
     data_error = import_from("webshop", "envhub_webshop.errors").DataError
     with Progress(console=errors, transient=True) as progress:

@@ -7,7 +7,10 @@ from envhub.spec import SpecError, available
 
 
 def list_specs(as_json: AsJson = False) -> None:
-    """List the specs that can be served by name: bundled ones and installed plug-ins."""
+    """List the specs that can be served by name.
+
+    These are the bundled ones and those of installed plug-ins.
+    """
     broken: list[SpecError] = []
     specs = available(broken.append)
     if as_json:

@@ -18,16 +18,19 @@ _NAME = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="Lower-case letters, digits, '-' and '_'.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits, '-' and '_'.")],
     into: Annotated[
-        Path, typer.Option("--dir", help="Where to make the folder NAME.", file_okay=False)
+        Path, typer.Option("--dir", metavar="DIR", help="Where to make the folder NAME.", file_okay=False)
     ] = Path("."),
 ) -> None:
-    """Write a working environment with its test, to be changed into your own."""
+    """Write a working environment to start from.
+
+    It comes with its test, and is to be changed into your own.
+    """
     folder = write_skeleton(name, into)
     console.print(f"Wrote {folder}: a small guessing game. Next:", markup=False)
     for command in (
-        f"pytest {folder}",
+        f"pip install pytest && pytest {folder}",
         f"envhub check {_shown(folder)}",
         f"envhub serve --env {_shown(folder)}",
     ):
@@ -40,7 +43,9 @@ def write_skeleton(name: str, into: Path) -> Path:
     Raises:
         CommandError: the name is not usable or taken, or the folder exists.
     """
-    if not _NAME.fullmatch(name) or len(name) > 40 or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise CommandError(f"{name!r} is a Python keyword: choose another name, as in my-{name}")
+    if not _NAME.fullmatch(name) or len(name) > 40:
         raise CommandError(
             f"{name!r} is not a usable name: write lower-case letters and digits, starting with a letter, "
             f"joined by single '-' or '_', at most 40 characters, as in my-maze"

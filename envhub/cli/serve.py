@@ -16,35 +16,45 @@ DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 
 
 def serve(
+    context: typer.Context,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", metavar="SPEC[=N]", help="An environment and how many replicas of it."),
     ] = None,
-    replicas: Annotated[int, typer.Option(min=1, help="Replicas where --env does not say.")] = 1,
+    replicas: Annotated[int, typer.Option(metavar="N", min=1, help="Replicas where --env does not say.")] = 1,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes an environment; default one a core.")
+        int | None, typer.Option(metavar="N", min=1, help="Processes an environment; default one a core.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="SPEC.KEY=VALUE", help="A setting of a spec.")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help="A hub.toml that says all this.")
+        Path | None,
+        typer.Option(metavar="FILE", exists=True, dir_okay=False, help="A hub.toml that says all this."),
     ] = None,
-    host: Annotated[str | None, typer.Option(help=f"Address to listen on; default {DEFAULT_HOST}.")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="HOST", help=f"Address to listen on; default {DEFAULT_HOST}.")
+    ] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help=f"Port, 0 for any; default {DEFAULT_PORT}.")
+        int | None,
+        typer.Option(metavar="PORT", min=0, max=65535, help=f"Port, 0 for any; default {DEFAULT_PORT}."),
     ] = None,
     token: Annotated[
-        str | None, typer.Option(envvar="ENVHUB_TOKEN", help="Bearer token that clients must show.")
+        str | None,
+        typer.Option(metavar="TOKEN", envvar="ENVHUB_TOKEN", help="Bearer token that clients must show."),
     ] = None,
     idle_timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds after which an unused session ends.")
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Seconds after which an unused session ends.")
     ] = 600.0,
-    max_body_bytes: Annotated[int, typer.Option(min=1024, help="Largest request body.")] = 16 * 2**20,
+    max_body_bytes: Annotated[int, typer.Option(metavar="BYTES", min=1024, help="Largest request body.")] = 16
+    * 2**20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what environments print.")] = False,
 ) -> None:
     """Serve environments over HTTP, many replicas of each, until Ctrl-C."""
+    if context.args:
+        wanted = " ".join(f"--env {argument}" for argument in context.args)
+        raise CommandError(f"serve takes options only: did you mean {wanted}?")
     from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
     from envhub.server import HubSettings
     from envhub.session import SessionSettings

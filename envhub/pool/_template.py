@@ -17,6 +17,7 @@ from typing import Any
 
 from envhub.pool._errors import LoadFailed
 from envhub.spec import ServedSpec
+from envhub.worker.replica import FAILURE_MARK
 
 WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
 MAX_MESSAGE = 1 << 17
@@ -175,8 +176,7 @@ class Template:
             self._control = None
 
     def _explain(self, reason: str) -> str:
-        spec = self._served.spec
-        return f"{spec.name}: {spec.entry_point} could not be loaded:\n{reason.rstrip()}"
+        return f"{self.name} could not be loaded: {reason.rstrip()}"
 
     async def _read_stderr(self) -> None:
         assert self._process is not None and self._process.stderr is not None
@@ -189,7 +189,8 @@ class Template:
                 return
             text = line.decode(errors="replace").rstrip()
             self._tail.append(text)
-            self._log.info("%s", text)
+            level = logging.WARNING if text.startswith(FAILURE_MARK) else logging.INFO
+            self._log.log(level, "%s", text.removeprefix(FAILURE_MARK))
 
     def _watch_exit(self) -> None:
         """Sets `_exited` when the process ends, whoever else may still hold its standard error."""

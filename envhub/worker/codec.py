@@ -67,7 +67,37 @@ def dump(value: Any) -> bytes:
             text = _encode(_finite(value))
     except RecursionError:
         raise TypeError("the value contains itself or is nested too deeply: it has no JSON form") from None
+    except TypeError as error:
+        raise TypeError(_explained(error, value)) from None
     return _utf8(text)
+
+
+def _explained(error: TypeError, value: Any) -> str:
+    try:
+        return _misfit(value, "") or str(error)
+    except RecursionError:  # it contains itself as well
+        return str(error)
+
+
+def _misfit(value: Any, place: str) -> Optional[str]:
+    """Says where the first part of a value without a JSON form is, and what it is; None if all have one."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, (str, int, float, bool, type(None))):
+                return f"{place}: the key {key!r:.80} has no JSON form: use text as keys"
+            found = _misfit(item, f"{place}[{json.dumps(key)}]" if place else str(key))
+            if found:
+                return found
+        return None
+    if isinstance(value, (list, tuple)):
+        misfits = (_misfit(item, f"{place}[{index}]") for index, item in enumerate(value))
+        return next(filter(None, misfits), None)
+    if value is None or isinstance(value, (str, int, float)):
+        return None
+    try:
+        return _misfit(_plain(value), place)
+    except TypeError as error:
+        return f"{place}: {error}" if place else str(error)
 
 
 def _utf8(text: str) -> bytes:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import traceback
 from typing import Any, Callable, Optional
 
 from . import codec, frames
 from .alarm import StepTimeout, alarm
+from .failures import Failure, refusal
 
 Answer = tuple[int, bytes]
+
+FAILURE_MARK = "envhub failure: "
+"""Begins the one line on standard error that tells a failure; its traceback follows without the mark."""
 
 
 class _NoTasks(Exception):
@@ -70,7 +73,11 @@ class Replica:
         def call() -> dict[str, Any]:
             request = json.loads(payload)
             options = request["options"] or None
-            observation, info = self.env.reset(seed=request["seed"], options=options)
+            result = self.env.reset(seed=request["seed"], options=options)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(f"reset must return (observation, info); it returned {_count(result)}")
+            observation, info = result
+            _require_dict(info)
             self._steps, self._over = 0, False
             return {"observation": observation, "info": info}
 
@@ -86,15 +93,26 @@ class Replica:
             try:
                 action = self._parse(payload)
                 alarm.start(self._step_limit)
-                observation, reward, terminated, truncated, info = self._env.step(action)
+                result = self._env.step(action)
             finally:
                 alarm.stop()
+            if not isinstance(result, tuple) or len(result) != 5:
+                raise TypeError(
+                    "step must return (observation, reward, terminated, truncated, info); "
+                    f"it returned {_count(result)}"
+                )
+            observation, reward, terminated, truncated, info = result
             if type(reward) is not float:
                 reward = _number(reward)
             if reward - reward != 0.0:
                 raise ValueError(f"the reward is {reward}: it must be a finite number")
+            if type(terminated) is not bool:
+                terminated = _flag("terminated", terminated)
+            if type(truncated) is not bool:
+                truncated = _flag("truncated", truncated)
+            if type(info) is not dict:
+                _require_dict(info)
             self._steps += 1
-            terminated, truncated = bool(terminated), bool(truncated)
             if self._steps == self._max_steps and not terminated and not truncated:
                 truncated = True
                 info = {**info, "truncated_by": "max_episode_steps"}
@@ -178,17 +196,20 @@ class Replica:
 
     def _failure(self, error: BaseException, name: str, limit: float, fatal: bool = True) -> Answer:
         """Turns an exception of the environment into an answer; a fatal one ends its object."""
-        code = getattr(error, "envhub_code", None)
-        if code in ("invalid_action", "invalid_options", "unknown_task"):
+        code = refusal(error)
+        if code:
             return _error(code, str(error))
+        env = getattr(self._env, "unwrapped", self._env)
+        failure = Failure(error, getattr(type(env), name, None))
         if isinstance(error, StepTimeout):
-            answer = _error("step_timeout", f"{name} took longer than its limit of {limit:g} s")
+            message = f"{name} took longer than its limit of {limit:g} s"
+            answer = _error("step_timeout", message)
         else:
+            message = f"{name} raised {type(error).__name__}: {error}"
             answer = _error(
-                "environment_error",
-                f"{name} raised {type(error).__name__}: {error}",
-                {"type": type(error).__name__, "traceback": _trace(error)},
+                "environment_error", message, {"type": type(error).__name__, "traceback": failure.trace}
             )
+        _log(message, failure)
         if fatal:
             env, self._env, self._steps = self._env, None, -1
             with contextlib.suppress(BaseException), alarm.limit(1.0):
@@ -206,12 +227,29 @@ def _number(reward: Any) -> float:
     return float(reward)
 
 
-def _trace(error: BaseException) -> str:
-    lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-8)
-    return "".join(lines)[-4000:]
+def _count(result: Any) -> str:
+    """What came back in place of a tuple of the right length."""
+    return f"{len(result)} values" if isinstance(result, tuple) else f"one {type(result).__name__}"
+
+
+def _flag(name: str, value: Any) -> bool:
+    """A NumPy truth value as a plain one."""
+    if getattr(getattr(value, "dtype", None), "kind", "") == "b" and value.ndim == 0:
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, not {type(value).__name__} {value!r:.80}")
+
+
+def _require_dict(info: Any) -> None:
+    if not isinstance(info, dict):
+        raise TypeError(f"info must be a dict, not {type(info).__name__}")
+
+
+def _log(message: str, failure: Failure) -> None:
+    line = " ".join(message.split())
+    where = f" ({failure.place})" if failure.place else ""
+    with contextlib.suppress(OSError):  # nobody listens any more
+        print(f"{FAILURE_MARK}{line:.1000}{where}\n{failure.trace}", file=sys.stderr, flush=True)
 
 
 def _error(code: str, message: str, details: Optional[dict[str, Any]] = None) -> Answer:
-    if code in ("environment_error", "step_timeout"):
-        print(f"envhub worker: {message}", file=sys.stderr, flush=True)
     return frames.ERROR_CODES[code], codec.dump({"message": message, "details": details or {}})

@@ -22,7 +22,7 @@ import time
 import traceback
 from typing import Any, NoReturn
 
-from . import host
+from . import failures, host
 
 MAX_MESSAGE = 1 << 17
 PR_SET_PDEATHSIG = 1
@@ -39,8 +39,8 @@ def main(control_fd: int) -> NoReturn:
     order = json.loads(control.recv(MAX_MESSAGE))["load"]
     try:
         environment = host.Environment(order)
-    except BaseException:
-        _report(control, {"failed": traceback.format_exc(limit=-12)[-30_000:]})
+    except BaseException as error:
+        _report(control, {"failed": failures.load_failure(error)[:30_000]})
         os._exit(1)
     gc.collect()
     gc.freeze()  # what is loaded now is shared by all workers: keep the collector from touching it

@@ -2,12 +2,17 @@
 
 `Beats` decides who is due when and does no I/O; `HeartbeatThread` and `HeartbeatTask` send. A hub has one
 of them for all its sessions. It starts with the first session and ends when none is left.
+
+Garbage collection may end an environment in any thread, at any point, with any lock held. What it calls here
+therefore takes no lock and does no I/O: it leaves a word that wakes the sender, which closes the session.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import queue
 import threading
 import time
 import weakref
@@ -36,10 +41,12 @@ class Beats:
     session is due at once to be closed.
 
     Args:
+        collected: Called after a session's owner was collected; where and when is the collector's choice.
         clock: Seconds that only grow.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, collected: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._collected = collected
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
 
@@ -52,7 +59,8 @@ class Beats:
     def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
         """Note a session that was opened just now; without `beat` it is only closed with its owner."""
         interval = idle_timeout_s / BEATS_PER_TIMEOUT
-        self._entries[session] = _Entry(weakref.ref(owner), interval, self._clock() + interval, beat)
+        held = weakref.ref(owner, lambda _: self._orphan(session))
+        self._entries[session] = _Entry(held, interval, self._clock() + interval, beat)
 
     def used(self, session: str) -> None:
         """Note that the hub has just answered a call of this session."""
@@ -71,12 +79,11 @@ class Beats:
 
     def wait_s(self) -> float | None:
         """Seconds until some session is due, at least 0; None when none is open."""
-        if not self._entries:
-            return None
-        return max(0.0, min(entry.due for entry in self._entries.values()) - self._clock())
+        due = [entry.due for entry in list(self._entries.values())]
+        return max(0.0, min(due) - self._clock()) if due else None
 
     def take_due(self) -> tuple[list[str], list[str]]:
-        """Return the sessions to renew and those to close, now; each is due again an interval later."""
+        """Return the sessions to renew and those to close and drop; each is due again an interval later."""
         now = self._clock()
         renew, close = [], []
         for session, entry in list(self._entries.items()):
@@ -85,10 +92,15 @@ class Beats:
             entry.due = now + entry.interval_s
             if entry.owner() is None:
                 close.append(session)
-                del self._entries[session]
             elif entry.beat:
                 renew.append(session)
         return renew, close
+
+    def _orphan(self, session: str) -> None:
+        entry = self._entries.get(session)
+        if entry is not None:
+            entry.due = -math.inf
+            self._collected()
 
 
 class HeartbeatThread:
@@ -101,8 +113,9 @@ class HeartbeatThread:
 
     def __init__(self, renew: Callable[[str], None], close: Callable[[list[str]], None]) -> None:
         self._renew, self._close = renew, close
-        self._beats = Beats()
-        self._changed = threading.Condition()
+        self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put() is safe in a collection
+        self._beats = Beats(self._changed)
+        self._lock = threading.Lock()  # whoever adds a session and the thread that ends must agree
         self._thread: threading.Thread | None = None
 
     @property
@@ -112,12 +125,12 @@ class HeartbeatThread:
 
     def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
         """Keep a session alive from now on."""
-        with self._changed:
+        with self._lock:
             self._beats.add(session, idle_timeout_s, owner, beat)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="envhub-heartbeat", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+        self._changed()
 
     def used(self, session: str) -> None:
         """Put off a session's keepalive: it was used."""
@@ -125,9 +138,8 @@ class HeartbeatThread:
 
     def drop(self, *sessions: str) -> None:
         """Stop keeping sessions alive."""
-        with self._changed:
-            self._beats.drop(*sessions)
-            self._changed.notify()
+        self._beats.drop(*sessions)
+        self._changed()
 
     def stop(self) -> list[str]:
         """Stop, and return the sessions that were still open."""
@@ -138,23 +150,34 @@ class HeartbeatThread:
             thread.join()
         return sessions
 
+    def _changed(self) -> None:
+        self._changes.put(None)
+
     def _run(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 wait_s = self._beats.wait_s()
                 if wait_s is None:
                     self._thread = None
                     return
-                if wait_s > 0:
-                    self._changed.wait(wait_s)
-                    continue
-                renew, close = self._beats.take_due()
+            if wait_s > 0:
+                self._wait(wait_s)
+                continue
+            renew, close = self._beats.take_due()
             for session in renew:
                 if session in self._beats:
                     self._send(session)
             if close:
                 with contextlib.suppress(EnvHubError):
                     self._close(close)
+                self._beats.drop(*close)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for a change, and take all there are: `_run` looks at the whole state anyway."""
+        with contextlib.suppress(queue.Empty):
+            self._changes.get(timeout=seconds)
+            while True:
+                self._changes.get_nowait()
 
     def _send(self, session: str) -> None:
         try:
@@ -177,8 +200,9 @@ class HeartbeatTask:
         self, renew: Callable[[str], Awaitable[None]], close: Callable[[list[str]], Awaitable[None]]
     ) -> None:
         self._renew, self._close = renew, close
-        self._beats = Beats()
+        self._beats = Beats(self._collected)
         self._changed = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -190,7 +214,8 @@ class HeartbeatTask:
         """Keep a session alive from now on."""
         self._beats.add(session, idle_timeout_s, owner, beat)
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="envhub-heartbeat")
+            self._loop = asyncio.get_running_loop()
+            self._task = self._loop.create_task(self._run(), name="envhub-heartbeat")
         self._changed.set()
 
     def used(self, session: str) -> None:
@@ -213,6 +238,11 @@ class HeartbeatTask:
                 await task
         return sessions
 
+    def _collected(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # it was closed just now
+                self._loop.call_soon_threadsafe(self._changed.set)
+
     async def _run(self) -> None:
         try:
             while (wait_s := self._beats.wait_s()) is not None:
@@ -233,6 +263,7 @@ class HeartbeatTask:
         if close:
             with contextlib.suppress(EnvHubError):
                 await self._close(close)
+            self._beats.drop(*close)
 
     async def _send(self, session: str) -> None:
         try:

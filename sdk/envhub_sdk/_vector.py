@@ -358,6 +358,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         if self._on_close is not None:
             self._on_close()
 
+    def __del__(self) -> None:
+        """Do nothing: Gymnasium would close, with requests amid a collection. The heartbeat does it."""
+
     def _answers(
         self, call: Call[_wire.BatchResults], asked: Sequence[int], kind: type[T]
     ) -> Iterator[tuple[int, T | EnvHubError]]:

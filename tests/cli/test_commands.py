@@ -58,9 +58,43 @@ def test_list_leaves_a_broken_plugin_out_and_says_so(
 def test_show_prints_what_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "frozenlake") == 0
     shown = capsys.readouterr().out
-    for part in ("env_max_steps", "max_episode_steps", "train", "envhub_frozenlake:FrozenLakeEnv", "[Text]"):
+    for part in ("env_max_steps", "max_episode_steps", "train", "envhub_frozenlake:FrozenLakeEnv"):
         assert part in shown
+    assert "[Text, up to 100000 characters]" in shown
     assert "envhub serve --env frozenlake" in shown
+
+
+def test_show_fits_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("show", "webshop") == 0
+    table = capsys.readouterr().out.partition("KEY=VALUE\n")[2].partition("\n\n")[0].splitlines()
+    assert table[0].split() == ["setting", "type", "default", "meaning"]
+    assert table[1].split() == [
+        "mode",
+        "str",
+        '"fixed"',
+        *"fixed or faithful; fixed: the shop without the".split(),
+    ]
+    assert len(table) < 28
+
+
+def test_show_offers_no_setting_without_a_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "gymnasium:CartPole-v1") == 0
+    shown = capsys.readouterr().out
+    first_words = [line.split()[0] for line in shown.splitlines() if line]
+    assert "disable_env_checker" in first_words
+    assert "id" not in first_words
+    assert "Any other KEY goes to gymnasium:make" in shown
+
+
+def test_the_help_has_no_types_beside_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("serve", "show", "new"):
+        assert run(command, "--help") == 0
+        shown = capsys.readouterr().out
+        assert "<bool>" not in shown
+        assert "{name}" not in shown
 
 
 def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,6 +111,13 @@ def test_a_wrong_name_is_one_message_and_status_2(capsys: pytest.CaptureFixture[
     assert printed.out == ""
     assert printed.err.startswith("envhub: no spec named 'ecko' (did you mean 'echo'?)")
     assert printed.err.count("\n") == 1
+
+
+def test_a_name_without_its_option_is_answered_with_the_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("serve", "webshop", "echo=2") == 2
+    assert capsys.readouterr().err == (
+        "envhub: serve takes options only: did you mean --env webshop --env echo=2?\n"
+    )
 
 
 def test_no_command_prints_the_help() -> None:
@@ -100,5 +141,6 @@ def test_without_the_extra_the_command_names_it() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "envhub: the command line needs typer, which is not installed: pip install 'envhub[serve]'\n"
+        "envhub: the command line needs typer, which is not installed: pip install '.[serve]' in a clone of "
+        "EnvHub, pip install 'envhub[serve]' anywhere else\n"
     )

@@ -41,7 +41,7 @@ def test_without_pyarrow_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert run("data", "frozenlake", "--out", str(tmp_path)) == 2
-    assert "pip install 'envhub[parquet]'" in capsys.readouterr().err
+    assert "pip install '.[parquet]' in a clone" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

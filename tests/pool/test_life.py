@@ -347,6 +347,18 @@ async def test_what_an_environment_prints_is_log_and_never_protocol(
         await eventually(lambda words=words: words in caplog.text)
 
 
+async def test_a_failure_is_logged_as_a_warning_and_its_traceback_as_information(
+    start_pool: Any, write_spec: Any, caplog: pytest.LogCaptureFixture, eventually: Any
+) -> None:
+    caplog.set_level(logging.INFO, "envhub.worker.probe")
+    pool = await start_pool(write_spec(ENV.replace("return action", "return action.missing")))
+    assert (await step(await leased(pool), "a"))[0] >= frames.FIRST_ERROR
+    await eventually(lambda: "Traceback" in caplog.text)
+    (warning,) = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert warning.startswith("step raised AttributeError: 'str' object has no attribute 'missing' (")
+    assert "probe_env.py:" in warning
+
+
 async def test_reading_standard_input_does_not_hang(start_pool: Any, write_spec: Any) -> None:
     pool = await start_pool(write_spec("import sys; sys.stdin.read()\n" + ENV))
     assert pool.status().ready

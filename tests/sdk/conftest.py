@@ -152,8 +152,9 @@ def step_json(index: int, *, ended: bool = False, **more: object) -> dict[str, o
 
 
 class Scripts:
-    """What the tests of scripted hubs need, in one fixture."""
+    """What the tests of scripted hubs, and of hubs of their own, need, in one fixture."""
 
+    serve = staticmethod(serve)
     hub = staticmethod(ScriptedHub)
     env = staticmethod(env_json)
     start = staticmethod(start_json)

@@ -1,17 +1,23 @@
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 from typing import Any
 
 import httpx
 import pytest
 
-from envhub_sdk import AsyncHub, Hub
+from envhub_sdk import AsyncEnv, AsyncHub, Hub
 from envhub_sdk._heartbeat import Beats
 
 
 class Owner:
     """Somebody who holds a session."""
+
+
+def _nothing() -> None:
+    """Nobody waits to hear of a collection."""
 
 
 class Clock:
@@ -24,7 +30,7 @@ class Clock:
 
 def test_a_session_is_due_after_a_third_of_its_timeout_without_use() -> None:
     clock, owner = Clock(), Owner()
-    beats = Beats(clock)
+    beats = Beats(_nothing, clock)
     beats.add("a", 30.0, owner, beat=True)
     assert beats.wait_s() == 10.0
     clock.now = 9.0
@@ -39,7 +45,7 @@ def test_a_session_is_due_after_a_third_of_its_timeout_without_use() -> None:
 
 def test_only_sessions_that_want_it_are_kept_alive() -> None:
     clock, owner = Clock(), Owner()
-    beats = Beats(clock)
+    beats = Beats(_nothing, clock)
     beats.add("a", 3.0, owner, beat=False)
     beats.add("b", 3.0, owner, beat=True)
     clock.now = 1.0
@@ -47,17 +53,113 @@ def test_only_sessions_that_want_it_are_kept_alive() -> None:
 
 
 def test_a_session_nobody_holds_is_closed() -> None:
-    clock, owner = Clock(), Owner()
-    beats = Beats(clock)
+    told: list[str] = []
+    owner, other = Owner(), Owner()
+    beats = Beats(lambda: told.append("collected"), Clock())
     beats.add("a", 3.0, owner, beat=True)
+    beats.add("b", 3.0, other, beat=True)
+    assert (beats.wait_s(), told) == (1.0, [])
     del owner
-    clock.now = 1.0
+    assert (beats.wait_s(), told) == (0.0, ["collected"])
     assert beats.take_due() == ([], ["a"])
-    assert len(beats) == 0 and beats.wait_s() is None
+    beats.drop("a")
+    assert beats.wait_s() == 1.0
+
+
+def test_nobody_is_told_of_the_owner_of_a_session_that_was_closed() -> None:
+    told: list[str] = []
+    owner = Owner()
+    beats = Beats(lambda: told.append("collected"), Clock())
+    beats.add("a", 3.0, owner, beat=True)
+    beats.drop("a")
+    del owner
+    assert told == [] and beats.wait_s() is None
+
+
+def test_an_owner_may_be_collected_while_the_heart_is_busy(scripts: Any) -> None:
+    """Collection happens anywhere: here in a thread that holds the heartbeat's own lock."""
+    closed = threading.Event()
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/close":
+            closed.set()
+        return script(request)  # type: ignore[no-any-return]
+
+    script = scripts.hub()
+    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+        env = client.make("echo")
+        env.reset()
+        with client._heartbeat._lock:
+            del env
+            gc.collect()
+        assert closed.wait(30.0)
+        assert script.bodies("/v1/close") == [{"session_ids": ["s0"]}]
+
+
+@pytest.mark.parametrize("kind", ["Env", "VectorEnv"])
+def test_what_is_collected_is_closed_at_once(scripts: Any, kind: str) -> None:
+    """The idle timeout is 600 s: no beat comes within this test. The hub has no other holder either."""
+    closed = threading.Event()
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/close":
+            closed.set()
+        return script(request)  # type: ignore[no-any-return]
+
+    script = scripts.hub()
+    hub = Hub("http://hub.test", transport=httpx.MockTransport(handler))
+    env: Any = hub.make("echo") if kind == "Env" else hub.make_vec("echo", 2)
+    env.reset()
+    thread = hub._heartbeat._thread
+    assert thread is not None
+    del hub, env
+    gc.collect()
+    assert closed.wait(30.0)
+    thread.join(30.0)
+    assert not thread.is_alive()
+    assert script.bodies("/v1/close") == [{"session_ids": ["s0", "s1"][: 1 if kind == "Env" else 2]}]
+
+
+async def test_what_is_collected_in_another_thread_is_closed_at_once_by_the_event_loop(scripts: Any) -> None:
+    closed = asyncio.Event()
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/close":
+            closed.set()
+        return script(request)  # type: ignore[no-any-return]
+
+    script = scripts.hub()
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+        envs = [await client.make("echo")]
+        await envs[0].reset()
+        await asyncio.to_thread(envs.clear)
+        await asyncio.wait_for(closed.wait(), 30.0)
+        assert script.bodies("/v1/close") == [{"session_ids": ["s0"]}]
+
+
+def test_an_environment_may_outlive_its_event_loop(scripts: Any) -> None:
+    async def play() -> AsyncEnv:
+        client = scripts.hub().async_client()
+        env: AsyncEnv = await client.make("echo")
+        await env.reset()
+        return env
+
+    env = asyncio.run(play())
+    del env  # a warning here would be an error
+    gc.collect()
+
+
+def test_a_program_that_is_pasted_twice_finds_its_replica_free_again(scripts: Any) -> None:
+    paste = "env = Hub(url).make('echo', wait_s=120)\nprint(repr(env.reset(seed=0)[0]))\n"
+    program = f"import sys\nfrom envhub_sdk import Hub\nurl = sys.argv[1]\n{paste * 2}"
+    with scripts.serve("--env", "echo=1", "--idle-timeout", "3600") as url:
+        command = [sys.executable, "-W", "error", "-c", program, url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("''\n''\n", "")
 
 
 def test_a_dropped_session_is_forgotten() -> None:
-    beats, owner = Beats(Clock()), Owner()
+    beats, owner = Beats(_nothing, Clock()), Owner()
     beats.add("a", 3.0, owner, beat=True)
     beats.drop("a", "never there")
     beats.used("a")

@@ -11,7 +11,7 @@ import pytest
 
 from envhub.worker import frames
 from envhub.worker.alarm import alarm
-from envhub.worker.replica import Replica
+from envhub.worker.replica import FAILURE_MARK, Replica
 
 LIMITS = {"max_episode_steps": 0, "step_timeout_s": 30.0, "reset_timeout_s": 30.0, "load_timeout_s": 30.0}
 TEXT = {"type": "Text", "max_length": 100}
@@ -144,7 +144,7 @@ def test_an_episode_that_ends_on_the_limit_by_itself_is_not_called_truncated() -
 
 
 def test_terminated_and_truncated_at_once_are_both_told() -> None:
-    status, _ = step(started(), "('end', 1.0, np.bool_(True), 1, {})")
+    status, _ = step(started(), "('end', 1.0, np.bool_(True), np.array(True), {})")
     assert status == frames.TERMINATED | frames.TRUNCATED
 
 
@@ -161,7 +161,16 @@ BAD_STEPS = {
     "('o', True, False, False, {})": "must be a number",
     "('o', '1', False, False, {})": "must be a number",
     "('o', None, False, False, {})": "TypeError",
-    "('o', 0.0, False, {})": "unpack",
+    "('o', 0.0, False, {})": "step must return (observation, reward, terminated, truncated, info); it "
+    "returned 4 values",
+    "'seven'": "it returned one str",
+    "['o', 0.0, False, False, {}]": "it returned one list",
+    "('o', 0.0, 1, False, {})": "terminated must be True or False, not int 1",
+    "('o', 0.0, False, None, {})": "truncated must be True or False, not NoneType None",
+    "('o', 0.0, False, False, [])": "info must be a dict, not list",
+    "('o', 0.0, False, False, {'held': [1, {2}]})": 'info["held"][1]: set has no JSON form',
+    "('o', 0.0, False, False, {(1, 2): 3})": "info: the key (1, 2) has no JSON form",
+    "([1, object()], 0.0, False, False, {})": "observation[1]: object has no JSON form",
     "(object(), 0.0, False, False, {})": "no JSON form",
     "('o', 0.0, False, False, {'a': {1, 2}})": "no JSON form",
 }
@@ -178,6 +187,46 @@ def test_a_failure_is_told_with_its_traceback_and_drops_the_object(action: str) 
     assert step(one)[0] == code("no_episode")
     assert reset(one)[0] == frames.DONE
     assert Counter.built == 2, "the broken object must not be used again"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("'seen'", "reset must return (observation, info); it returned one str"),
+        ("'ab'", "it returned one str"),
+        ("('seen', {}, 0)", "it returned 3 values"),
+        ("('seen', None)", "info must be a dict, not NoneType"),
+        ("('seen', {'lock': object()})", 'info["lock"]: object has no JSON form'),
+    ],
+)
+def test_what_reset_must_return_is_told(given: str, said: str) -> None:
+    class Odd(Counter):
+        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+            return eval(given)
+
+    status, error = reset(replica(Odd))
+    assert status == code("environment_error")
+    assert said in error["message"]
+
+
+def test_a_failure_is_one_marked_line_with_its_place_before_the_traceback(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    one = started()
+    step(one, "1 / 0")
+    first, *others = capfd.readouterr().err.splitlines()
+    assert first.startswith(f"{FAILURE_MARK}step raised ZeroDivisionError: division by zero ({__file__}:")
+    assert first.endswith(", in run)")
+    assert others[0] == "Traceback (most recent call last):"
+    assert not any(FAILURE_MARK in line or "/envhub/worker/" in line for line in others)
+
+
+def test_a_result_of_the_wrong_form_points_at_the_function_that_gave_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    step(started(), "('o', 0.0, False, {})")
+    line = Counter.step.__code__.co_firstlineno
+    assert f"({__file__}:{line}, in step)" in capfd.readouterr().err.splitlines()[0]
 
 
 @pytest.mark.parametrize("name", ["invalid_action", "invalid_options", "unknown_task"])
