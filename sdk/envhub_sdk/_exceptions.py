@@ -10,9 +10,11 @@
      + ApiError                     the hub said no; one class a code:
         + MalformedRequest              malformed_request
         + Unauthorized                  unauthorized
+        + Forbidden                     forbidden
         + NotFound                      not_found
         + UnknownEnv                    unknown_env
         + UnknownTask                   unknown_task
+        + UnknownSnapshot               unknown_snapshot
         + MethodNotAllowed              method_not_allowed
         + StepIndexConflict             step_index_conflict
         + NoEpisode                     no_episode
@@ -32,8 +34,10 @@
         |  + SessionExpired             session_expired
         |  + SessionClosed              session_closed
         |  + SessionLost                session_lost
+        |  + ReplayDiverged             replay_diverged
         + Busy                      the same request may succeed later
            + QueueFull                  queue_full
+           + QuotaExceeded              quota_exceeded
            + NoFreeReplica              no_free_replica
            + NotReady                   not_ready
 
@@ -65,6 +69,7 @@ __all__ = [
     "EpisodeFailed",
     "EpisodeLost",
     "EpisodeOver",
+    "Forbidden",
     "InternalError",
     "InvalidAction",
     "InvalidOptions",
@@ -76,6 +81,8 @@ __all__ = [
     "NotJson",
     "NotReady",
     "QueueFull",
+    "ReplayDiverged",
+    "QuotaExceeded",
     "SessionClosed",
     "SessionExpired",
     "SessionGone",
@@ -87,6 +94,7 @@ __all__ = [
     "UnexpectedAnswer",
     "UnknownEnv",
     "UnknownSession",
+    "UnknownSnapshot",
     "UnknownTask",
 ]
 
@@ -178,6 +186,12 @@ class Unauthorized(ApiError):
     code = "unauthorized"
 
 
+class Forbidden(ApiError):
+    """A web page of another origin asked, or the hub was called by a name that is not its own."""
+
+    code = "forbidden"
+
+
 class NotFound(ApiError):
     """The hub has no such route."""
 
@@ -194,6 +208,12 @@ class UnknownTask(ApiError):
     """The environment has no such task or split."""
 
     code = "unknown_task"
+
+
+class UnknownSnapshot(ApiError):
+    """The hub keeps no such snapshot (any more), or it is one of another environment."""
+
+    code = "unknown_snapshot"
 
 
 class MethodNotAllowed(ApiError):
@@ -310,6 +330,15 @@ class SessionLost(SessionGone):
     code = "session_lost"
 
 
+class ReplayDiverged(SessionGone):
+    """The episode was played again, for a dead worker or a snapshot, and went another way.
+
+    `details` says where (`step_index`; -1 is the reset) and has what was `recorded` and what was `replayed`.
+    """
+
+    code = "replay_diverged"
+
+
 class Busy(ApiError):
     """The hub cannot serve the request now; the same request may succeed later."""
 
@@ -318,6 +347,12 @@ class QueueFull(Busy):
     """Too many callers wait for a replica already."""
 
     code = "queue_full"
+
+
+class QuotaExceeded(Busy):
+    """The token has as many sessions, or as many requests a second, as it may; `details` says which."""
+
+    code = "quota_exceeded"
 
 
 class NoFreeReplica(Busy):

@@ -82,6 +82,7 @@ class Code(NamedTuple):
 CODES: dict[str, Code] = {
     "malformed_request": Code(400, False, "The body is not JSON, or not the JSON this call takes."),
     "unauthorized": Code(401, False, "A bearer token is needed, or the one sent is not known here."),
+    "forbidden": Code(403, False, "A web page of another origin asks, or by a name that is not this hub's."),
     "not_found": Code(404, False, "No such route."),
     "unknown_env": Code(404, False, "This hub serves no environment of that name."),
     "unknown_session": Code(404, False, "No session has this id."),
@@ -103,6 +104,9 @@ CODES: dict[str, Code] = {
     "invalid_options": Code(422, False, "The environment refused the seed, the task or the options."),
     "not_json": Code(422, False, "The environment cannot do this for want of a JSON or picture form."),
     "queue_full": Code(429, True, "Too many callers wait for a replica already."),
+    "quota_exceeded": Code(
+        429, True, "The token has as many sessions, or as many requests a second, as it may."
+    ),
     "internal_error": Code(500, False, "A defect of the hub."),
     "not_implemented": Code(501, False, "This hub does not offer the call yet."),
     "environment_error": Code(502, False, "The environment raised an exception; its episode is lost."),
@@ -190,6 +194,8 @@ class SessionState(Struct):
     created_at: float
     expires_at: float
     labels: dict[str, str]
+    owner: str | None = None
+    """Name of the token that opened it; null where the hub has no tokens file."""
 
 
 class SessionList(Struct):
