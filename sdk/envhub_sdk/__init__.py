@@ -41,6 +41,7 @@ from envhub_sdk._exceptions import (
     NotReady,
     QueueFull,
     QuotaExceeded,
+    ReplayDiverged,
     SessionClosed,
     SessionExpired,
     SessionGone,
@@ -52,11 +53,13 @@ from envhub_sdk._exceptions import (
     UnexpectedAnswer,
     UnknownEnv,
     UnknownSession,
+    UnknownSnapshot,
     UnknownTask,
 )
 from envhub_sdk._hub import Hub
 from envhub_sdk._registration import register_envs
 from envhub_sdk._rollout import rollout
+from envhub_sdk._snapshot import Snapshot
 from envhub_sdk._trajectory import EpisodeError, Timings, Trajectory
 from envhub_sdk._vector import VectorEnv
 from envhub_sdk._wire import EnvInfo, SessionState
@@ -95,11 +98,13 @@ __all__ = [
     "NotReady",
     "QueueFull",
     "QuotaExceeded",
+    "ReplayDiverged",
     "SessionClosed",
     "SessionExpired",
     "SessionGone",
     "SessionLost",
     "SessionState",
+    "Snapshot",
     "StepIndexConflict",
     "StepTimeout",
     "Timings",
@@ -110,6 +115,7 @@ __all__ = [
     "UnicodeText",
     "UnknownEnv",
     "UnknownSession",
+    "UnknownSnapshot",
     "UnknownTask",
     "VectorEnv",
     "register_envs",

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from envhub_sdk import _calls, _wire
-from envhub_sdk._exceptions import SessionGone
+from envhub_sdk._calls import Call
+from envhub_sdk._exceptions import ReplayDiverged, SessionGone
 from envhub_sdk._session import Seeds, Session, Settings, Transition, action_space, observation_space
+from envhub_sdk._snapshot import Snapshot
 from envhub_sdk._trajectory import Trajectory, from_wire
 
 if TYPE_CHECKING:
     from envhub_sdk._async_hub import AsyncHub
 
 __all__ = ["AsyncEnv"]
+
+T = TypeVar("T")
 
 
 class AsyncEnv:
@@ -62,16 +66,13 @@ class AsyncEnv:
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode; as `Env.reset`, errors included."""
-        if self._closed:
-            raise gymnasium.error.ClosedEnvironmentError(f"{self} is closed: make another")
+        self._check_open()
         wire_seed = self._seeds.next(seed)
         if self._session.id is not None:
             try:
-                reply = await self._hub._send(self._session.reset_call(wire_seed, options))
-                self._hub._heartbeat.used(self._session.id)
-                return self._session.started(reply)
+                return self._session.started(await self._ask(self._session.reset_call(wire_seed, options)))
             except SessionGone:
-                self._forget()
+                pass
         return await self._open(wire_seed, options)
 
     async def step(self, action: Any) -> Transition:
@@ -80,15 +81,39 @@ class AsyncEnv:
         After a cancellation call `step` again with the same action: it may have been taken, and is not taken
         twice.
         """
-        call = self._session.step_call(action)
+        return self._session.stepped(await self._ask(self._session.step_call(action)))
+
+    async def snapshot(self) -> Snapshot:
+        """Save where the episode stands; as `Env.snapshot`, errors included."""
+        return self._session.saved(await self._ask(self._session.snapshot_call()))
+
+    async def restore(self, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+        """Go on from a saved point; as `Env.restore`, errors included.
+
+        After a cancellation call `restore` or `reset` again: it may have happened.
+        """
+        self._check_open()
+        if self._session.id is not None:
+            try:
+                return await self._restore(snapshot)
+            except ReplayDiverged:
+                raise
+            except SessionGone:
+                pass
+        (opened,) = (await self._hub._open(self._session.open_empty_call())).sessions
+        self._keep(opened)
+        self._session.id = opened.id
+        return await self._restore(snapshot)
+
+    async def fork(self, count: int = 1, snapshot: Snapshot | None = None) -> list[AsyncEnv]:
+        """Make environments that go on from where this one stands; as `Env.fork`, errors included."""
+        call = self._session.fork_call(count, snapshot)
         try:
-            reply = await self._hub._send(call)
+            reply = await self._hub._open(call)
         except SessionGone:
             self._forget()
             raise
-        if self._session.id is not None:
-            self._hub._heartbeat.used(self._session.id)
-        return self._session.stepped(reply)
+        return self._twins(reply, snapshot)
 
     async def render(self) -> str | NDArray[np.uint8]:
         """Draw the environment, as text or as an RGB picture, whichever it draws.
@@ -125,9 +150,42 @@ class AsyncEnv:
 
     async def _open(self, seed: int, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
         (opened,) = (await self._hub._open(self._session.open_call(seed, options))).sessions
+        self._keep(opened)
+        return self._session.opened(opened)
+
+    def _keep(self, opened: _wire.OpenedSession) -> None:
         heartbeat = self._session.settings.heartbeat
         self._hub._heartbeat.add(opened.id, opened.idle_timeout_s, self, heartbeat)
-        return self._session.opened(opened)
+
+    async def _restore(self, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+        return self._session.restored(await self._ask(self._session.restore_call(snapshot)), snapshot)
+
+    def _twins(self, reply: _wire.OpenedSessions, snapshot: Snapshot | None) -> list[AsyncEnv]:
+        """Make the environments of the sessions that a fork opened."""
+        task = self._session.task if snapshot is None else snapshot.task
+        twins = []
+        for opened, seeds in zip(reply.sessions, self._seeds.spawn(len(reply.sessions)), strict=True):
+            twin = AsyncEnv(self._hub, self.env_info, self._session.settings)
+            twin._seeds = seeds
+            twin._keep(opened)
+            twin._session.forked(opened, task)
+            twins.append(twin)
+        return twins
+
+    async def _ask(self, call: Call[T]) -> T:
+        """Send a call of the session, and note that it was used, or that it is gone."""
+        try:
+            reply = await self._hub._send(call)
+        except SessionGone:
+            self._forget()
+            raise
+        if self._session.id is not None:
+            self._hub._heartbeat.used(self._session.id)
+        return reply
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise gymnasium.error.ClosedEnvironmentError(f"{self} is closed: make another")
 
     def _forget(self) -> None:
         if self._session.id is not None:

@@ -42,7 +42,9 @@ class AsyncHub(BaseHub):
         url: Where the hub is; default ENVHUB_URL, else http://127.0.0.1:8000.
         token: Bearer token; default ENVHUB_TOKEN, else none.
         timeout: Seconds to wait for an answer, on top of what the environment may rightly take.
-        retries: How often a request is sent again.
+        retries: How often a request is sent again; 0 also rules out `patience_s`.
+        patience_s: Seconds for which a request is sent again to a hub that has answered before and is away
+            now: restarting, say, or behind a network that is down.
         transport: An httpx transport to use instead of the network.
 
     Raises:
@@ -56,9 +58,10 @@ class AsyncHub(BaseHub):
         token: str | None = None,
         timeout: float = 60.0,
         retries: int = 5,
+        patience_s: float = 60.0,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        super().__init__(url, token, timeout, retries)
+        super().__init__(url, token, timeout, retries, patience_s)
         if transport is None and (self._loopback or not getproxies()):  # only httpx itself knows proxies
             transport = WideTransport()
         self._client = httpx.AsyncClient(transport=transport, **self._client_options())
@@ -209,6 +212,16 @@ class AsyncHub(BaseHub):
         )
         return await collector.run(min(concurrency, max(1, info.replicas["total"])))
 
+    async def fork_many(self, envs: Sequence[AsyncEnv], count: int = 1) -> list[list[AsyncEnv]]:
+        """Fork many environments at the same time; as `Hub.fork_many`, errors included."""
+        made = await asyncio.gather(*(env.fork(count) for env in envs), return_exceptions=True)
+        failures = [forks for forks in made if isinstance(forks, BaseException)]
+        forked = [forks for forks in made if not isinstance(forks, BaseException)]
+        if failures:
+            await self._release([env._session.known_id() for forks in forked for env in forks])
+            raise failures[0]
+        return forked
+
     # -- closing ------------------------------------------------------------------------------------
 
     async def close(self) -> None:
@@ -237,7 +250,7 @@ class AsyncHub(BaseHub):
     # -- input and output ---------------------------------------------------------------------------
 
     async def _send(self, call: Call[T]) -> T:
-        attempts = _retry.Attempts(call, self._retries)
+        attempts = _retry.Attempts(call, self._retries, self._patience)
         while True:
             request = self._request(self._client, call)
             try:

@@ -11,6 +11,7 @@ import msgspec
 
 from envhub_sdk import _exceptions
 from envhub_sdk._calls import Call
+from envhub_sdk._retry import Patience
 
 T = TypeVar("T")
 
@@ -29,12 +30,15 @@ _CLIENT_HEADERS = {"accept": "application/json, text/plain, image/png", "user-ag
 class BaseHub:
     """Builds requests and reads answers; the subclasses do the I/O."""
 
-    def __init__(self, url: str | None, token: str | None, timeout: float, retries: int) -> None:
+    def __init__(
+        self, url: str | None, token: str | None, timeout: float, retries: int, patience_s: float
+    ) -> None:
         self.url = (url or os.environ.get("ENVHUB_URL") or DEFAULT_URL).rstrip("/")
         """Where the hub is."""
         self._token = (token or os.environ.get("ENVHUB_TOKEN") or "").strip()
         self._timeout = timeout
         self._retries = retries
+        self._patience = Patience(patience_s)
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{self.url!r} is no URL of a hub: write it like {DEFAULT_URL}")
@@ -71,8 +75,12 @@ class BaseHub:
 
     def _result(self, call: Call[T], response: httpx.Response) -> T:
         if not response.is_success:
-            raise _exceptions.from_response(response, call.session)
+            failure = _exceptions.from_response(response, call.session)
+            self._patience.reached |= isinstance(failure, _exceptions.ApiError)
+            raise failure
         try:
-            return call.read(response)
+            result = call.read(response)
         except (msgspec.MsgspecError, ValueError) as error:
             raise _exceptions.unexpected(response, call.session) from error
+        self._patience.reached = True
+        return result

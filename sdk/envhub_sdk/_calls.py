@@ -28,6 +28,7 @@ class Call(Generic[T]):
         grace_s: Seconds the hub may rightly take, on top of the client's `timeout`.
         patience_s: Seconds for which a busy hub is asked again; None: as often as other errors.
         once: Never send it again.
+        patient: Whether it is worth riding out an absence of the hub.
     """
 
     method: str
@@ -39,6 +40,7 @@ class Call(Generic[T]):
     grace_s: float = 0.0
     patience_s: float | None = None
     once: bool = False
+    patient: bool = True
 
 
 def _reader(kind: type[T]) -> Callable[[httpx.Response], T]:
@@ -65,6 +67,7 @@ _read_reset = _reader(_wire.ResetReply)
 _read_step = _reader(_wire.StepReply)
 _read_trajectory = _reader(_wire.Trajectory)
 _read_results = _reader(_wire.BatchResults)
+_read_snapshot = _reader(_wire.SnapshotReply)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -123,6 +126,28 @@ def step(session: str, request: _wire.StepRequest, grace_s: float) -> Call[_wire
     )
 
 
+def snapshot(session: str, grace_s: float) -> Call[_wire.SnapshotReply]:
+    return Call("POST", _session(session, "snapshot"), _read_snapshot, session=session, grace_s=grace_s)
+
+
+def restore(session: str, snapshot_id: str, grace_s: float) -> Call[_wire.ResetReply]:
+    body = _encode(_wire.RestoreRequest(snapshot_id))
+    return Call("POST", _session(session, "restore"), _read_reset, body, session=session, grace_s=grace_s)
+
+
+def fork(session: str, request: _wire.ForkRequest, grace_s: float) -> Call[_wire.OpenedSessions]:
+    wait_s = request.wait_s or 0.0
+    return Call(
+        "POST",
+        _session(session, "fork"),
+        _read_opened,
+        _encode(request),
+        session=session,
+        grace_s=grace_s + wait_s,
+        patience_s=wait_s,
+    )
+
+
 def keepalive(session: str) -> Call[None]:
     return Call("POST", _session(session, "keepalive"), _nothing, session=session, once=True)
 
@@ -146,4 +171,5 @@ def batch_reset(resets: Sequence[_wire.ResetItem], grace_s: float) -> Call[_wire
 
 def close(session_ids: Sequence[str], once: bool = False) -> Call[None]:
     """Closes sessions; closed ones may be among them."""
-    return Call("POST", "/v1/close", _nothing, _encode(_wire.BatchClose(list(session_ids))), once=once)
+    body = _encode(_wire.BatchClose(list(session_ids)))
+    return Call("POST", "/v1/close", _nothing, body, once=once, patient=False)

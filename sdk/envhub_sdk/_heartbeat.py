@@ -68,6 +68,12 @@ class Beats:
         if entry is not None:
             entry.due = self._clock() + entry.interval_s
 
+    def failed(self, session: str) -> None:
+        """Note that a keepalive did not get through: the next one is due sooner."""
+        entry = self._entries.get(session)
+        if entry is not None:
+            entry.due = min(entry.due, self._clock() + entry.interval_s / BEATS_PER_TIMEOUT)
+
     def drop(self, *sessions: str) -> None:
         """Forget sessions that are closed or gone."""
         for session in sessions:
@@ -185,7 +191,7 @@ class HeartbeatThread:
         except SessionGone:
             self.drop(session)  # its environment hears of it at its next step
         except EnvHubError:
-            pass  # the next beat comes well before the timeout
+            self._beats.failed(session)
 
 
 class HeartbeatTask:
@@ -271,4 +277,4 @@ class HeartbeatTask:
         except SessionGone:
             self.drop(session)
         except EnvHubError:
-            pass
+            self._beats.failed(session)

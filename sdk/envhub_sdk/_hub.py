@@ -8,6 +8,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -29,6 +30,9 @@ __all__ = ["Hub"]
 
 T = TypeVar("T")
 
+FORK_THREADS = 16
+"""Forks asked for at the same time by `Hub.fork_many`."""
+
 
 class Hub(BaseHub):
     """A hub, and the environments it serves.
@@ -45,7 +49,9 @@ class Hub(BaseHub):
         url: Where the hub is; default ENVHUB_URL, else http://127.0.0.1:8000.
         token: Bearer token; default ENVHUB_TOKEN, else none.
         timeout: Seconds to wait for an answer, on top of what the environment may rightly take.
-        retries: How often a request is sent again.
+        retries: How often a request is sent again; 0 also rules out `patience_s`.
+        patience_s: Seconds for which a request is sent again to a hub that has answered before and is away
+            now: restarting, say, or behind a network that is down.
         transport: An httpx transport to use instead of the network.
 
     Raises:
@@ -59,9 +65,10 @@ class Hub(BaseHub):
         token: str | None = None,
         timeout: float = 60.0,
         retries: int = 5,
+        patience_s: float = 60.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        super().__init__(url, token, timeout, retries)
+        super().__init__(url, token, timeout, retries, patience_s)
         self._client = httpx.Client(transport=transport, **self._client_options())
         self._heartbeat = HeartbeatThread(
             lambda session: self._send(_calls.keepalive(session)), lambda gone: self._send(_calls.close(gone))
@@ -227,6 +234,29 @@ class Hub(BaseHub):
         )
         return made
 
+    def fork_many(self, envs: Sequence[Env], count: int = 1) -> list[list[Env]]:
+        """Fork many environments, of any kinds, side by side; one request for each.
+
+        Args:
+            envs: The environments, made by this hub.
+            count: How many forks to make of each.
+
+        Returns:
+            The forks of each environment, in order.
+
+        Raises:
+            EnvHubError: Of the first environment whose fork failed, as from `Env.fork`; then no fork is left.
+        """
+        calls = [(env, env._session.fork_call(count, None)) for env in envs]
+        with ThreadPoolExecutor(FORK_THREADS, thread_name_prefix="envhub-fork") as threads:
+            asked = [threads.submit(env._ask, call) for env, call in calls]
+        failures = [failure for future in asked if (failure := future.exception()) is not None]
+        if failures:
+            made = [future.result().sessions for future in asked if future.exception() is None]
+            self._release([session.id for sessions in made for session in sessions])
+            raise failures[0]
+        return [env._twins(future.result()) for env, future in zip(envs, asked, strict=True)]
+
     # -- closing ------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -252,7 +282,7 @@ class Hub(BaseHub):
     # -- input and output ---------------------------------------------------------------------------
 
     def _send(self, call: Call[T]) -> T:
-        attempts = _retry.Attempts(call, self._retries)
+        attempts = _retry.Attempts(call, self._retries, self._patience)
         while True:
             request = self._request(self._client, call)
             try:

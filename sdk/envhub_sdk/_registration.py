@@ -58,6 +58,7 @@ def make(name: str, *, url: str | None = None, token: str | None = None, **kwarg
         _give_back(hub)
         raise
     env._on_close = lambda: _give_back(hub)
+    env._on_fork = lambda: _share_more(hub)
     return env
 
 
@@ -91,9 +92,18 @@ def _share(url: str | None, token: str | None) -> Hub:
         return _hubs[key]
 
 
+def _share_more(hub: Hub) -> None:
+    with _lock:
+        _users[_key_of(hub)] += 1
+
+
+def _key_of(hub: Hub) -> _Key:
+    return next(key for key, shared in _hubs.items() if shared is hub)
+
+
 def _give_back(hub: Hub) -> None:
     with _lock:
-        key = next(key for key, shared in _hubs.items() if shared is hub)
+        key = _key_of(hub)
         _users[key] -= 1
         if _users[key] > 0:
             return

@@ -13,6 +13,7 @@ from gymnasium.utils import seeding
 from envhub_sdk import _calls, _wire, spaces
 from envhub_sdk._calls import Call
 from envhub_sdk._exceptions import NoEpisode, UnexpectedAnswer
+from envhub_sdk._snapshot import Snapshot
 
 Task = Mapping[str, Any] | str
 """A task as `Hub.tasks` lists it, or its id."""
@@ -57,6 +58,15 @@ class Seeds:
             return draw(self._stream) if seed is None else int(used)
         return draw(self._stream)
 
+    def spawn(self, count: int) -> list[Seeds]:
+        """Make streams of their own, which follow from this one's seed."""
+        if self._stream is None:
+            self._stream, _ = seeding.np_random(self._first)
+        children = [Seeds() for _ in range(count)]
+        for child, stream in zip(children, self._stream.spawn(count), strict=True):
+            child._stream = stream
+        return children
+
 
 def draw(stream: np.random.Generator) -> int:
     """Draw the seed of an episode."""
@@ -71,7 +81,11 @@ def start_of(
     task: Task | None = rest.pop("task", settings.task)
     if task is None and settings.split is not None:
         rest.setdefault("split", settings.split)
-    return (task if task is None or isinstance(task, str) else dict(task)), rest
+    return _plain(task), rest
+
+
+def _plain(task: Task | None) -> dict[str, Any] | str | None:
+    return task if task is None or isinstance(task, str) else dict(task)
 
 
 class Session:
@@ -129,6 +143,28 @@ class Session:
             raise NoEpisode(f"{self.env.name} has no running episode: call reset() first")
         return _wire.StepItem(self.id, msgspec.Raw(action), self.step_index, self.episode_id)
 
+    def open_empty_call(self) -> Call[_wire.OpenedSessions]:
+        """Open the session without an episode, to restore one."""
+        return open_call(self.env, self.settings, None, None, {})
+
+    def snapshot_call(self) -> Call[_wire.SnapshotReply]:
+        """Save where the episode stands."""
+        return _calls.snapshot(self.known_id(), grace_s(self.env, "step"))
+
+    def restore_call(self, snapshot: Snapshot) -> Call[_wire.ResetReply]:
+        """Go on from a saved point."""
+        return _calls.restore(self.known_id(), snapshot.id, self._replay_s(snapshot.step_index))
+
+    def fork_call(self, count: int, snapshot: Snapshot | None) -> Call[_wire.OpenedSessions]:
+        """Open sessions that go on from where this one stands, or from a saved point."""
+        request = _wire.ForkRequest(count, snapshot.id if snapshot else None, self.settings.wait_s)
+        steps = snapshot.step_index if snapshot else self.step_index
+        return _calls.fork(self.known_id(), request, self._replay_s(steps))
+
+    def _replay_s(self, steps: int) -> float:
+        """Seconds an episode may take that has to be played again up to a point."""
+        return grace_s(self.env, "reset") + steps * grace_s(self.env, "step")
+
     def known_id(self) -> str:
         """The session's id.
 
@@ -151,6 +187,21 @@ class Session:
         """Take in the start of an episode; return its first observation and info."""
         self.episode_id, self.step_index, self.seed = reply.episode_id, reply.step_index, reply.seed
         return self._value(reply.observation), msgspec.json.decode(reply.info)
+
+    def saved(self, reply: _wire.SnapshotReply) -> Snapshot:
+        """Take in the answer to `snapshot_call`."""
+        return Snapshot(reply.snapshot_id, reply.step_index, reply.kind, self.task)
+
+    def restored(self, reply: _wire.ResetReply, snapshot: Snapshot) -> tuple[Any, dict[str, Any]]:
+        """Take in the answer to `restore_call`; return the observation and info at that point."""
+        self.task = _plain(snapshot.task)
+        return self.started(reply)
+
+    def forked(self, reply: _wire.OpenedSession, task: Task | None) -> None:
+        """Be one of the sessions that a fork opened, in an episode of that task."""
+        start = msgspec.convert(reply, _wire.ResetReply, from_attributes=True)
+        self.id, self.task = reply.id, _plain(task)
+        self.episode_id, self.step_index, self.seed = start.episode_id, start.step_index, start.seed
 
     def stepped(self, reply: _wire.StepReply) -> Transition:
         """Take in the answer to a step."""
@@ -176,14 +227,15 @@ class Session:
 def open_call(
     env: _wire.EnvInfo,
     settings: Settings,
-    seeds: Sequence[int],
+    seeds: Sequence[int] | None,
     tasks: Sequence[Any] | None,
     options: Mapping[str, Any],
 ) -> Call[_wire.OpenedSessions]:
-    """Open one session a seed and reset them all, in one request."""
+    """Open one session a seed and reset them all, in one request; without seeds, one that is not reset."""
     request = _wire.OpenRequest(
-        count=len(seeds),
-        seeds=list(seeds),
+        count=1 if seeds is None else len(seeds),
+        seeds=None if seeds is None else list(seeds),
+        reset=seeds is not None,
         tasks=None if tasks is None else list(tasks),
         options=dict(options),
         wait_s=settings.wait_s,
