@@ -128,9 +128,7 @@ class Pool:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for waiter in self._waiters:
-            if not waiter.future.done():
-                waiter.future.set_exception(NoFreeReplica("the pool is stopping"))
+        self.turn_away("the pool is stopping")
         for worker in self._workers:
             worker.close()
         for template in self._templates:
@@ -234,6 +232,7 @@ class Pool:
                 busy = worker.channel.oldest() if worker.pid and worker.generation else None
                 if busy is not None and busy[1] > allowed.get(busy[0], limits.reset_timeout_s) + KILL_GRACE_S:
                     log.error("%s: worker %d hangs; killing it", self.served.spec.name, worker.number)
+                    worker.channel.hung = True
                     worker.kill()
 
     # -- leases -------------------------------------------------------------------------------------
@@ -278,6 +277,12 @@ class Pool:
         if replica.worker.ready:
             self._free[replica.worker].append(replica)
             self._serve_waiters()
+
+    def turn_away(self, reason: str) -> None:
+        """Tells everybody who waits for replicas that none will come."""
+        for waiter in self._waiters:
+            if not waiter.future.done():
+                waiter.future.set_exception(NoFreeReplica(reason))
 
     def _take(self, count: int) -> list[Replica]:
         """Takes free replicas, each from the worker that has most; none when they don't suffice."""

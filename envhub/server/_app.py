@@ -36,7 +36,8 @@ def create_app(hub: Hub) -> ASGIApp:
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _defect)
     lane = StepLane(app, hub.sessions)
-    return Gate(lane, hub.settings.token, hub.settings.max_body_bytes)
+    settings = hub.settings
+    return Gate(lane, settings.token, settings.max_body_bytes, settings.tokens, settings.host)
 
 
 class _Endpoint:

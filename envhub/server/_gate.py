@@ -1,4 +1,4 @@
-"""The gate that every request passes: request id, token, body limit, and the one shape of errors."""
+"""The gate that every request passes: request id, origin, token, body limit, the one shape of errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import secrets
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from envhub.server._guard import Guard
 from envhub.server._http import error_headers, send_error
-from envhub.session import HubError
+from envhub.server._tokens import Tokens
+from envhub.session import CALLER, HubError
 
 log = logging.getLogger("envhub.server")
 
@@ -46,13 +48,24 @@ class Gate:
 
     Args:
         app: What is behind the gate.
-        token: The bearer token callers must show; None lets everybody in.
+        token: The bearer token callers must show; None lets everybody in, or with `tokens` only those.
         max_body_bytes: The largest body that gets through.
+        tokens: Tokens with names; what passes is then done in their name (`CALLER`).
+        host: A name or address the hub is called by, besides loopback ones.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, max_body_bytes: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str | None,
+        max_body_bytes: int,
+        tokens: Tokens | None = None,
+        host: str | None = None,
+    ) -> None:
         self._app = app
         self._expected = None if token is None else b"bearer " + token.encode()
+        self._tokens = tokens
+        self._guard = Guard(token is None and tokens is None, host)
         self._max_body_bytes = max_body_bytes
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
@@ -62,21 +75,31 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        length, authorization, request_id = None, b"", None
+        length, authorization, request_id, host, origin, content_type = None, b"", None, None, None, b""
         for name, value in scope["headers"]:
             if name == b"content-length":
                 length = value
             elif name == b"authorization":
                 authorization = value
+            elif name == b"host":
+                host = value
+            elif name == b"content-type":
+                content_type = value
+            elif name == b"origin":
+                origin = value
             elif name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
                 request_id = value
         request_id = request_id or f"{self._prefix}-{next(self._numbers)}".encode()
         scope["request_id"] = request_id.decode()
 
         answer = _Answer(send, request_id)
-        if not self._knows(authorization) and scope["path"] not in OPEN_PATHS:
-            await self._refuse(scope, answer, _unauthorized(authorization))
-        elif scope["type"] == "websocket":
+        try:
+            self._guard.check(host, origin, content_type)
+            self._identify(scope["path"], authorization)
+        except HubError as error:
+            await self._refuse(scope, answer, error)
+            return
+        if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         elif length is None:
             await self._guarded(scope, self._counted(receive), answer)
@@ -85,9 +108,24 @@ class Gate:
         else:
             await send_error(answer, self._too_large())
 
+    def _identify(self, path: str, authorization: bytes) -> None:
+        """Finds out who asks.
+
+        Raises:
+            HubError: It is nobody known here, or somebody who asks too often.
+        """
+        caller = None if self._tokens is None else self._tokens.find(authorization)
+        if caller is None and not self._knows(authorization) and path not in OPEN_PATHS:
+            said = "the token sent is not this hub's" if authorization else "this hub needs a token"
+            raise HubError("unauthorized", f"{said}: send the header 'Authorization: Bearer TOKEN'")
+        if self._tokens is not None:
+            CALLER.set(caller)
+        if caller is not None and path not in OPEN_PATHS:
+            caller.spend()
+
     def _knows(self, authorization: bytes) -> bool:
         if self._expected is None:
-            return True
+            return self._tokens is None
         shown = authorization[:7].lower() + authorization[7:]
         return hmac.compare_digest(shown, self._expected)
 
@@ -141,8 +179,3 @@ class Gate:
             await send_error(
                 answer, HubError("internal_error", "the hub has a defect; its log has the details")
             )
-
-
-def _unauthorized(authorization: bytes) -> HubError:
-    said = "the token sent is not this hub's" if authorization else "this hub needs a token"
-    return HubError("unauthorized", f"{said}: send the header 'Authorization: Bearer TOKEN'")

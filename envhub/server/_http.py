@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ from starlette.types import Receive, Send
 from envhub.session import HubError
 
 RETRY_AFTER_S = 1
-"""What a client is told to wait before it asks for a replica again."""
+"""What a client is told to wait before it asks again, where the error does not know better."""
 
 Decoded = TypeVar("Decoded")
 
@@ -53,8 +54,9 @@ async def send_json(send: Send, body: bytes, status: int = 200, headers: Any = (
 
 def error_headers(error: HubError) -> list[tuple[bytes, bytes]]:
     """The headers that go with an error."""
-    if error.code in ("no_free_replica", "queue_full", "not_ready"):
-        return [(b"retry-after", b"%d" % RETRY_AFTER_S)]
+    if error.code in ("no_free_replica", "queue_full", "quota_exceeded", "not_ready"):
+        seconds = math.ceil(error.details.get("retry_after_s", RETRY_AFTER_S))
+        return [(b"retry-after", b"%d" % max(seconds, 1))]
     if error.code == "unauthorized":
         return [(b"www-authenticate", b"Bearer")]
     if error.code == "method_not_allowed":

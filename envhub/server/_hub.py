@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from envhub.pool import NoFreeReplica, Pool, PoolPlan
+from envhub.server._tokens import Tokens
 from envhub.session import HubError, Sessions, SessionSettings
 from envhub.worker import frames
 from envhub_sdk._wire import EnvInfo, TaskList
@@ -21,13 +22,19 @@ class HubSettings:
     """What holds for the whole hub.
 
     Attributes:
-        token: The bearer token that callers must show; None lets everybody in.
+        token: The bearer token that callers must show; it opens everything. None lets everybody in, or with
+            `tokens` only those.
+        tokens: Tokens with names, roles and quotas.
+        host: The name or address the hub is called by besides loopback ones; matters where everybody is
+            let in (see `Gate`).
         max_body_bytes: The largest request body.
         max_queue: How many callers may wait for replicas of one environment.
         sessions: What holds for a session whose opener says nothing.
     """
 
     token: str | None = None
+    tokens: Tokens | None = None
+    host: str | None = None
     max_body_bytes: int = 16 * 2**20
     max_queue: int = 1024
     sessions: SessionSettings = field(default_factory=SessionSettings)
@@ -84,6 +91,8 @@ class Hub:
         """What keeps the hub from being ready, by environment; empty when it is."""
         if self._stopping:
             return {name: "the hub is stopping" for name in self.pools}
+        if self.sessions.draining:
+            return {name: "the hub is draining" for name in self.pools}
         found = {}
         for name, pool in self.pools.items():
             status = pool.status()

@@ -222,7 +222,9 @@ def _reference(struct: type) -> dict[str, str]:
 def _responses(call: Call) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     responses[str(call.status)] = _good(call)
-    errors = [*call.errors] if call.path in OPEN_PATHS else [*call.errors, "unauthorized"]
+    errors = [*call.errors, "forbidden"]
+    if call.path not in OPEN_PATHS:
+        errors += ["unauthorized", "quota_exceeded"]
     if call.takes is not None or call.query:
         errors += ["malformed_request"]
     if call.takes is not None:

@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from envhub.server._http import decode
 from envhub.server._hub import Hub
-from envhub.session import Answer, HubError, Sink
+from envhub.session import CALLER, Answer, HubError, Sink
 from envhub_sdk import _wire as wire
 
 MAX_UNDER_WAY = 4096
@@ -56,6 +56,7 @@ class _Connection:
     def __init__(self, hub: Hub, send: Send) -> None:
         self._hub = hub
         self._sessions = hub.sessions
+        self._caller = CALLER.get()
         self._send = send
         self._ready: list[Message] = []
         self._something_ready = asyncio.Event()
@@ -77,6 +78,8 @@ class _Connection:
         if self._under_way >= MAX_UNDER_WAY:
             self._room.clear()
         try:
+            if self._caller is not None:
+                self._caller.spend()
             request = decode(_message, body)
         except HubError as error:
             self._reply(as_text, _number_of(body), error)

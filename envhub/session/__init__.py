@@ -4,8 +4,19 @@
 and what happened in its current episode.
 """
 
+from envhub.session._caller import CALLER, Caller
 from envhub.session._errors import HubError
 from envhub.session._manager import Counts, Sessions, SessionSettings
 from envhub.session._session import Answer, Session, Sink
 
-__all__ = ["Answer", "Counts", "HubError", "Session", "SessionSettings", "Sessions", "Sink"]
+__all__ = [
+    "CALLER",
+    "Answer",
+    "Caller",
+    "Counts",
+    "HubError",
+    "Session",
+    "SessionSettings",
+    "Sessions",
+    "Sink",
+]

@@ -57,8 +57,8 @@ class Caller:
         if self._left < 1:
             raise HubError(
                 "quota_exceeded",
-                f"the token {self.name!r} may send {self._rate:g} requests a second: send fewer (a batch or a "
-                "vector environment steps many sessions with one), or ask for a higher limit",
+                f"the token {self.name!r} may send {self._rate:g} requests a second: send fewer (a batch or "
+                "a vector environment steps many sessions with one), or ask for a higher limit",
                 {"requests_per_s": self._rate, "retry_after_s": (1 - self._left) / self._rate},
             )
         self._left -= 1
@@ -72,8 +72,8 @@ class Caller:
         if self.max_sessions is not None and held + wanted > self.max_sessions:
             raise HubError(
                 "quota_exceeded",
-                f"the token {self.name!r} may have {self.max_sessions} sessions and has {held}; {wanted} more "
-                "were asked for: close some, or ask for a higher limit",
+                f"the token {self.name!r} may have {self.max_sessions} sessions and has {held}; {wanted} "
+                "more were asked for: close some, or ask for a higher limit",
                 {"max_sessions": self.max_sessions, "sessions": held, "asked_for": wanted},
             )
 

@@ -4,6 +4,8 @@ Invariants:
 - Opening is all or none: either every session of a request is there, reset, or no replica is held.
 - One bad session never spoils the others of a batch: each item has its own answer.
 - An ended session is remembered for a while, so that a late caller hears why it ended.
+- A caller who may not use a session is told the same as if there were none.
+- While the hub drains nothing new begins; what is under way goes on.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from envhub.pool import NoFreeReplica, Pool, QueueFull
+from envhub.pool import NoFreeReplica, Pool, QueueFull, Replica
+from envhub.session._caller import CALLER, may_use, owner
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._session import Answer, Session, Sink
@@ -34,6 +37,7 @@ from envhub_sdk._wire import (
 
 REMEMBERED_ENDS = 10_000
 SWEEP_S = 0.5
+DRAIN_LOOK_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,12 @@ class Sessions:
         self.snapshots = Snapshots()
         self._settings = settings or SessionSettings()
         self._sessions: dict[str, Session] = {}
-        self._ended: OrderedDict[str, HubError] = OrderedDict()
+        self._ended: OrderedDict[str, tuple[str | None, HubError]] = OrderedDict()
+        """Whose it was and why it ended."""
+        self._asked_for: Counter[str | None] = Counter()
+        """How many sessions each token waits for."""
+        self.draining = False
+        """Whether nothing new may begin, since the hub is about to end."""
         self._clock = asyncio.get_running_loop().time
         self.clock_offset = time.time() - self._clock()
         """Turns loop time into Unix time."""
@@ -129,15 +138,9 @@ class Sessions:
     async def _lease(
         self, env: str, count: int, wait_s: float, idle_timeout_s: float, labels: dict[str, str]
     ) -> list[Session]:
-        pool = self.pools[env]
-        try:
-            replicas = await pool.acquire(count, wait_s)
-        except NoFreeReplica as error:
-            raise HubError("no_free_replica", f"{error}; retry later or serve more", {"env": env}) from None
-        except QueueFull as error:
-            raise HubError("queue_full", f"{error}; retry later", {"env": env}) from None
+        pool, mine = self.pools[env], owner()
         sessions = []
-        for replica in replicas:
+        for replica in await self._replicas(env, count, wait_s):
             session = Session(
                 f"s-{secrets.token_hex(12)}",
                 env,
@@ -147,10 +150,29 @@ class Sessions:
                 labels,
                 self._clock,
                 self._forget,
+                mine,
             )
             self._sessions[session.id] = session
             sessions.append(session)
         return sessions
+
+    async def _replicas(self, env: str, count: int, wait_s: float) -> list[Replica]:
+        """Leases replicas for sessions, as far as the caller's quota goes."""
+        self._check_draining()
+        caller, name = CALLER.get(), owner()
+        if caller is not None:
+            held = sum(session.owner == name for session in self._sessions.values())
+            caller.check_sessions(held + self._asked_for[name], count)
+        self._asked_for[name] += count
+        try:
+            return await self.pools[env].acquire(count, wait_s)
+        except NoFreeReplica as error:
+            self._check_draining()
+            raise HubError("no_free_replica", f"{error}; retry later or serve more", {"env": env}) from None
+        except QueueFull as error:
+            raise HubError("queue_full", f"{error}; retry later", {"env": env}) from None
+        finally:
+            self._asked_for[name] -= count
 
     async def _reset_all(self, sessions: list[Session], request: OpenRequest) -> list[bytes]:
         """Resets new sessions together; the first refusal becomes everybody's."""
@@ -177,12 +199,12 @@ class Sessions:
         """The open session of that id; finding it renews it.
 
         Raises:
-            HubError: There is none; if it ended a while ago, why.
+            HubError: There is none that the caller may use; if it ended a while ago, why.
         """
         session = self._sessions.get(session_id)
-        if session is None:
-            ended = self._ended.get(session_id)
-            if ended is not None:
+        if session is None or not may_use(session.owner):
+            whose, ended = self._ended.get(session_id, (None, None))
+            if ended is not None and may_use(whose):
                 raise ended.copy()
             raise HubError(
                 "unknown_session",
@@ -196,12 +218,13 @@ class Sessions:
         return session.last_used + session.idle_timeout_s + self.clock_offset
 
     def all(self) -> list[Session]:
-        """Every open session, oldest first."""
-        return list(self._sessions.values())
+        """Every open session that the caller may use, oldest first."""
+        return [session for session in self._sessions.values() if may_use(session.owner)]
 
     def step(self, session_id: str, step: StepRequest | StepItem, autoreset: bool, sink: Sink) -> None:
         """Takes one step of one session; never raises, the sink hears of errors."""
         try:
+            self._check_draining()
             session = self.find(session_id)
         except HubError as error:
             sink(error)
@@ -212,6 +235,7 @@ class Sessions:
     def reset(self, session_id: str, reset: ResetRequest | ResetItem, sink: Sink) -> None:
         """Resets one session; never raises, the sink hears of errors."""
         try:
+            self._check_draining()
             session = self.find(session_id)
         except HubError as error:
             sink(error)
@@ -222,13 +246,13 @@ class Sessions:
     def close(self, session_id: str) -> None:
         """Closes a session; one that is gone already is fine."""
         session = self._sessions.get(session_id)
-        if session is not None:
+        if session is not None and may_use(session.owner):
             session.end(HubError("session_closed", f"session {session_id} was closed; open a new one"))
 
     def _forget(self, session: Session, reason: HubError) -> None:
         self._sessions.pop(session.id, None)
         self.counts.ended[session.env, reason.code] += 1
-        self._ended[session.id] = reason
+        self._ended[session.id] = session.owner, reason
         if len(self._ended) > REMEMBERED_ENDS:
             self._ended.popitem(last=False)
 
@@ -258,7 +282,7 @@ class Sessions:
         """
         session = self.find(session_id)
         point = await self._point(session)
-        snapshot = self.snapshots.add(session.env, point)
+        snapshot = self.snapshots.add(session.env, point, session.owner)
         kind = b"native" if point.distance == 0 and point.has_state else b"replay"
         return b'{"snapshot_id":"%b","step_index":%d,"kind":"%b"}' % (
             snapshot.id.encode(),
@@ -272,6 +296,7 @@ class Sessions:
         Raises:
             HubError: The session or the snapshot is not known, or the point can't be reached again.
         """
+        self._check_draining()
         session = self.find(session_id)
         gathered = _Gathered(1)
         session.restore(self.snapshots.find(snapshot_id, session.env).episode, gathered.sink(0))
@@ -329,6 +354,21 @@ class Sessions:
                             "with a longer idle_timeout_s or keepalives if your policy thinks for long",
                         )
                     )
+
+    # -- the end of the hub -------------------------------------------------------------------------
+
+    def _check_draining(self) -> None:
+        if self.draining:
+            raise HubError("not_ready", "the hub is draining: nothing new begins; try again in a moment")
+
+    async def drain(self, timeout_s: float) -> None:
+        """Lets nothing new begin and waits for what is under way, for at most `timeout_s` seconds."""
+        self.draining = True
+        for pool in self.pools.values():
+            pool.turn_away("the hub is draining")
+        deadline = self._clock() + timeout_s
+        while self._clock() < deadline and any(session.busy for session in self._sessions.values()):
+            await asyncio.sleep(DRAIN_LOOK_S)
 
     def close_all(self) -> None:
         """Ends every session: the hub is going down."""

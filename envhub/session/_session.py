@@ -42,6 +42,7 @@ class Session:
         labels: The client's own marks.
         clock: The event loop's time.
         on_end: Called once when it ends, with the error that later callers are told.
+        owner: Name of the token it belongs to, if any.
     """
 
     def __init__(
@@ -54,8 +55,9 @@ class Session:
         labels: dict[str, str],
         clock: Callable[[], float],
         on_end: Callable[[Session, HubError], None],
+        owner: str | None = None,
     ) -> None:
-        self.id, self.env, self.labels = id, env, labels
+        self.id, self.env, self.labels, self.owner = id, env, labels, owner
         self.idle_timeout_s = idle_timeout_s
         self._clock = clock
         self.created_at = self.last_used = clock()
@@ -258,7 +260,7 @@ class Session:
             return
         saved = episode.branch(episode.id)
         if not self._pool.description.get("native_snapshot"):
-            sink(saved if self._pool.served.spec.replayable else self._no_snapshot())
+            sink(saved if self._pool.served.spec.replayable and saved.replayable else self._no_snapshot())
             return
 
         def taken(code: int, body: bytes) -> None:
@@ -276,7 +278,7 @@ class Session:
         return HubError(
             "not_implemented",
             f"{self.env} can be saved neither natively (it has no get_state) nor by replay (its spec says "
-            "replayable = false)",
+            "replayable = false, or the episode is longer than what is kept of it)",
             {"session_id": self.id, "env": self.env},
         )
 
@@ -365,6 +367,7 @@ class Session:
             created_at=self.created_at + clock_offset,
             expires_at=self.last_used + self.idle_timeout_s + clock_offset,
             labels=self.labels,
+            owner=self.owner,
         )
 
     def trajectory(self) -> Trajectory:

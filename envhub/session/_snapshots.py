@@ -6,6 +6,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from envhub.session._caller import may_use
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 
@@ -20,6 +21,7 @@ class Snapshot:
     id: str
     env: str
     episode: Episode
+    owner: str | None
 
 
 class Snapshots:
@@ -31,9 +33,9 @@ class Snapshots:
     def __len__(self) -> int:
         return len(self._snapshots)
 
-    def add(self, env: str, episode: Episode) -> Snapshot:
-        """Keeps a point."""
-        snapshot = Snapshot(f"p-{secrets.token_hex(12)}", env, episode)
+    def add(self, env: str, episode: Episode, owner: str | None) -> Snapshot:
+        """Keeps a point, for the one to whom the session belongs."""
+        snapshot = Snapshot(f"p-{secrets.token_hex(12)}", env, episode, owner)
         self._snapshots[snapshot.id] = snapshot
         if len(self._snapshots) > MAX_SNAPSHOTS:
             self._snapshots.popitem(last=False)
@@ -46,7 +48,7 @@ class Snapshots:
             HubError: There is none, or it is one of another environment.
         """
         found = self._snapshots.get(snapshot_id)
-        if found is None:
+        if found is None or not may_use(found.owner):
             raise HubError(
                 "unknown_snapshot",
                 f"no snapshot {snapshot_id!r}: it was never taken here, or {MAX_SNAPSHOTS} newer ones were",

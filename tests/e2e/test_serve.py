@@ -237,7 +237,7 @@ def test_ctrl_c_under_load_answers_or_drops_everybody_and_ends(
         thread.start()
     host, port = httpx.URL(url).host, httpx.URL(url).port
     with socket.create_connection((host, port)) as half:
-        half.sendall(b"POST /v1/step HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        half.sendall(b"POST /v1/step HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
         begun.wait()
         wait_until(lambda: 'envhub_steps_total{env="echo"} 4.0' in http.get(url + "/metrics").text)
         command.interrupt()
@@ -261,7 +261,8 @@ def test_a_killed_hub_leaves_no_worker(
     session = opened(http, url, "echo")["id"]
     body = f'{{"action":"{busy}"}}'.encode()
     with socket.create_connection((httpx.URL(url).host, httpx.URL(url).port)) as connection:
-        head = f"POST /v1/sessions/{session}/step HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST /v1/sessions/{session}/step HTTP/1.1\r\nHost: localhost\r\n"
+        head += f"Content-Length: {len(body)}\r\n\r\n"
         connection.sendall(head.encode() + body)
         http.get(url + "/healthz")
         os.kill(command.pid, signal.SIGKILL)

@@ -107,7 +107,7 @@ async def test_a_defect_has_the_shape_of_errors_too(path: str, caplog: pytest.Lo
         raise ZeroDivisionError("a defect")
 
     transport = httpx.ASGITransport(_gate.Gate(broken, None, 1000))
-    async with httpx.AsyncClient(transport=transport, base_url="http://hub") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.post(path, json={})
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal_error")
     assert answer.headers["x-request-id"] in caplog.text

@@ -191,7 +191,7 @@ def test_half_a_body_does_nothing(
         "/v1/envs/echo/sessions": b"{}",
     }[path]
     with server.raw() as connection:
-        head = f"POST {where} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(whole) + 10}\r\n\r\n"
+        head = f"POST {where} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(whole) + 10}\r\n\r\n"
         connection.sendall(head.encode() + whole)
         client.get("/healthz")
     for _ in range(3):
@@ -205,7 +205,7 @@ def test_half_a_body_does_nothing(
 def test_lengths_that_are_none(server: Any, length: bytes) -> None:
     with server.raw() as connection:
         connection.sendall(
-            b"POST /v1/step HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: "
+            b"POST /v1/step HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: "
             + length
             + b"\r\n\r\n"
         )
@@ -228,8 +228,8 @@ def flood(server: Any, pieces: Any) -> bytes:
 @pytest.mark.parametrize("kind", ["one header", "many headers", "a long path"])
 def test_a_head_without_end_is_cut_short(server: Any, kind: str) -> None:
     first, more = {
-        "one header": (b"POST /v1/step HTTP/1.1\r\nHost: x\r\nX-A: ", b"a" * 10_000),
-        "many headers": (b"POST /v1/step HTTP/1.1\r\nHost: x\r\n", b"X-A: a\r\n" * 1000),
+        "one header": (b"POST /v1/step HTTP/1.1\r\nHost: localhost\r\nX-A: ", b"a" * 10_000),
+        "many headers": (b"POST /v1/step HTTP/1.1\r\nHost: localhost\r\n", b"X-A: a\r\n" * 1000),
         "a long path": (b"GET /", b"a" * 10_000),
     }[kind]
     sent = 0
@@ -271,7 +271,8 @@ def test_a_client_that_leaves_in_the_queue_leaves_nothing(
     pool = server.hub.pools["echo"]
     with server.raw() as connection:
         connection.sendall(
-            b'POST /v1/envs/echo/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n{"count":8}'
+            b"POST /v1/envs/echo/sessions HTTP/1.1\r\nHost: localhost\r\n"
+            b'Content-Length: 11\r\n\r\n{"count":8}'
         )
         wait_until(lambda: server.do(pool.status).queued == 1)
     wait_until(lambda: server.do(pool.status).queued == 0)
@@ -286,7 +287,8 @@ def test_a_client_that_leaves_in_mid_step_finds_the_step_recorded(
     session = open_one()["id"]
     body = b'{"action":"hang","step_index":0}'
     with server.raw() as connection:
-        head = f"POST /v1/sessions/{session}/step HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST /v1/sessions/{session}/step HTTP/1.1\r\nHost: localhost\r\n"
+        head += f"Content-Length: {len(body)}\r\n\r\n"
         connection.sendall(head.encode() + body)
         wait_until(lambda: server.do(lambda: server.hub.sessions.find(session).busy))
     wait_until(lambda: client.get(f"/v1/sessions/{session}").json()["status"] == "failed")

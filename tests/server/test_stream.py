@@ -223,7 +223,7 @@ def test_a_slow_reader_delays_nobody_and_is_forgotten_when_it_vanishes(
     monkeypatch.setattr(_stream, "MAX_UNDER_WAY", 64)
     before = connections(server)
     (session,) = (one["id"] for one in client.post("/v1/envs/echo/sessions").json()["sessions"])
-    head = b"GET /v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    head = b"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     head += b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     body = json.dumps({"id": 1, "op": "step", "session_id": session, "action": "x" * 60_000}).encode()
     frame = b"\x82\xfe" + len(body).to_bytes(2, "big") + b"\0\0\0\0" + body
