@@ -12,7 +12,9 @@ from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
 from envhub.cli.new import new
 from envhub.cli.serve import serve
+from envhub.cli.sessions import sessions
 from envhub.cli.show import show
+from envhub.cli.token import token
 
 app = typer.Typer(
     help="Serve environments for language agents.",
@@ -27,6 +29,8 @@ app.command()(show)
 app.command()(new)
 app.command()(check)
 app.add_typer(data, name="data")
+app.add_typer(token, name="token")
+app.add_typer(sessions, name="sessions")
 
 
 def _print_version(wanted: bool) -> None:

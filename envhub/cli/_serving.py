@@ -29,29 +29,41 @@ SHUTDOWN_S = 1
 """How long requests under way may take once the hub is told to stop."""
 
 
-def run_hub(plans: list[PoolPlan], settings: HubSettings, host: str, port: int, as_json: bool) -> None:
-    """Serves until SIGINT or SIGTERM.
+def run_hub(
+    plans: list[PoolPlan],
+    settings: HubSettings,
+    host: str,
+    port: int,
+    as_json: bool,
+    drain_timeout_s: float,
+) -> None:
+    """Serves until it is told to stop.
+
+    SIGTERM drains: nothing new begins, and what is under way has `drain_timeout_s` seconds to end. SIGINT, or
+    a second signal, stops at once.
 
     Raises:
         CommandError: The address can't be had, or an environment can't be loaded.
     """
-    listener = _listen(host, port, settings.token)
+    listener = _listen(host, port, settings)
     with listener, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(plans, settings, listener, as_json))
+        runner.run(_run(plans, settings, listener, as_json, drain_timeout_s))
 
 
-def _listen(host: str, port: int, token: str | None) -> socket.socket:
+def _listen(host: str, port: int, settings: HubSettings) -> socket.socket:
     """Binds the port before anything is loaded; only loopback is open to everybody."""
-    if token == "":
+    if settings.token == "":
         raise CommandError("the token is empty: give --token (or ENVHUB_TOKEN) some text, or leave it out")
+    if settings.token is None and settings.tokens is not None and not settings.tokens:
+        raise CommandError("the tokens file has no token: make one with `envhub token new NAME --file FILE`")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror as error:
         raise CommandError(f"--host {host}: {error.strerror}; give an address of this machine") from None
-    if token is None and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+    if settings.open_to_all and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
         raise CommandError(
             f"refusing to listen on {host} without a token, since others could reach it: add --token TOKEN "
-            "(or set ENVHUB_TOKEN), or listen on 127.0.0.1"
+            "(or set ENVHUB_TOKEN) or --tokens FILE, or listen on 127.0.0.1"
         )
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,7 +84,35 @@ class _Server(uvicorn.Server):
         yield  # `_run` handles them: stopping the hub is part of the shutdown
 
 
-async def _run(plans: list[PoolPlan], settings: HubSettings, listener: socket.socket, as_json: bool) -> None:
+class _Ending:
+    """What the signals that were sent ask for."""
+
+    def __init__(self) -> None:
+        self.wanted = asyncio.Event()
+        """The hub is to end, when what is under way is done."""
+        self.at_once = asyncio.Event()
+        """It is to end now."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self._gently)
+        loop.add_signal_handler(signal.SIGINT, self._now)
+
+    def _gently(self) -> None:
+        if self.wanted.is_set():
+            self.at_once.set()
+        self.wanted.set()
+
+    def _now(self) -> None:
+        self.at_once.set()
+        self.wanted.set()
+
+
+async def _run(
+    plans: list[PoolPlan],
+    settings: HubSettings,
+    listener: socket.socket,
+    as_json: bool,
+    drain_timeout_s: float,
+) -> None:
     started = time.monotonic()
     hub = Hub(plans, settings)
     server = _Server(
@@ -92,16 +132,17 @@ async def _run(plans: list[PoolPlan], settings: HubSettings, listener: socket.so
             timeout_graceful_shutdown=SHUTDOWN_S,
         )
     )
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    ending = _Ending()
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         with errors.status(f"Loading {', '.join(hub.pools)} …"):
-            if not await _unless(stop, hub.start()):
+            if not await _unless(ending.wanted, hub.start()):
                 return
         _announce(hub, listener, as_json, time.monotonic() - started)
-        await stop.wait()
+        await ending.wanted.wait()
+        if not ending.at_once.is_set():
+            errors.print(f"Draining for at most {drain_timeout_s:g} s …")
+            await _unless(ending.at_once, hub.sessions.drain(drain_timeout_s))
         errors.print("Stopping …")
     except LoadFailed as failure:
         raise CommandError(str(failure)) from None
@@ -146,7 +187,7 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
         if info.data:
             console.print(f"    data: {escape(str(info.data['name']))}, {info.data['digest']}")
     console.print(f"  docs {url}/docs · metrics {url}/metrics · Ctrl-C stops\n\nPlay it from Python:\n")
-    hub_arguments = f'"{url}"' if hub.settings.token is None else f'"{url}", token="…"'
+    hub_arguments = f'"{url}"' if hub.settings.open_to_all else f'"{url}", token="…"'
     console.print(
         f"    from envhub_sdk import Hub\n"
         f'    env = Hub({hub_arguments}).make("{infos[0].name}")\n'

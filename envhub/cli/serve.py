@@ -43,9 +43,16 @@ def serve(
         str | None,
         typer.Option(metavar="TOKEN", envvar="ENVHUB_TOKEN", help="Bearer token that clients must show."),
     ] = None,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Tokens with roles and quotas (see `envhub token new`)."),
+    ] = None,
     idle_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="Seconds after which an unused session ends.")
     ] = 600.0,
+    drain_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="How long steps may take to end after SIGTERM.")
+    ] = 10.0,
     max_body_bytes: Annotated[int, typer.Option(metavar="BYTES", min=1024, help="Largest request body.")] = 16
     * 2**20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
@@ -56,7 +63,7 @@ def serve(
         wanted = " ".join(f"--env {argument}" for argument in context.args)
         raise CommandError(f"serve takes options only: did you mean {wanted}?")
     from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
-    from envhub.server import HubSettings
+    from envhub.server import HubSettings, Tokens, read_tokens
     from envhub.session import SessionSettings
 
     file = read_hub_file(config) if config is not None else HubConfig()
@@ -69,15 +76,19 @@ def serve(
         level=logging.INFO if verbose else logging.WARNING,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    listen_on = host or file.host or DEFAULT_HOST
     hub_settings = HubSettings(
         token=file.token if token is None else token,
+        tokens=None if tokens is None else Tokens(read_tokens(tokens)),
+        host=listen_on,
         max_body_bytes=max_body_bytes,
         sessions=SessionSettings(idle_timeout_s=idle_timeout),
     )
     run_hub(
         plans,
         hub_settings,
-        host=host or file.host or DEFAULT_HOST,
+        host=listen_on,
         port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
         as_json=as_json,
+        drain_timeout_s=drain_timeout,
     )

@@ -7,5 +7,16 @@ lane for steps, and a FastAPI application for everything else.
 from envhub.server._app import create_app
 from envhub.server._hub import Hub, HubSettings
 from envhub.server._protocol import HttpProtocol
+from envhub.server._tokens import Role, Token, Tokens, append_token, read_tokens
 
-__all__ = ["HttpProtocol", "Hub", "HubSettings", "create_app"]
+__all__ = [
+    "HttpProtocol",
+    "Hub",
+    "HubSettings",
+    "Role",
+    "Token",
+    "Tokens",
+    "append_token",
+    "create_app",
+    "read_tokens",
+]

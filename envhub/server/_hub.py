@@ -39,6 +39,11 @@ class HubSettings:
     max_queue: int = 1024
     sessions: SessionSettings = field(default_factory=SessionSettings)
 
+    @property
+    def open_to_all(self) -> bool:
+        """Whether callers need no token."""
+        return self.token is None and self.tokens is None
+
 
 class Hub:
     """Runs the pools and knows the sessions.
