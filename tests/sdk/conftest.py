@@ -33,6 +33,12 @@ def serve(*arguments: str) -> Iterator[str]:
             process.terminate()
 
 
+@pytest.fixture
+def serve_hub() -> Callable[..., contextlib.AbstractContextManager[str]]:
+    """Run another hub: `with serve_hub("--env", …) as url`."""
+    return serve
+
+
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """A hub that serves echo (episodes of 3 steps), frozenlake, webshop and CartPole-v1."""
