@@ -4,12 +4,18 @@
 operations and answers each through a callback. Nothing here knows of sessions or HTTP.
 """
 
+from envhub.pool._care import WorkerCare
+from envhub.pool._channel import HUNG
+from envhub.pool._death import KINDS, Death
 from envhub.pool._errors import LoadFailed, NoFreeReplica, PoolError, QueueFull
 from envhub.pool._plan import PoolPlan
 from envhub.pool._pool import Pool, PoolStatus
 from envhub.pool._replica import Replica, Sink
 
 __all__ = [
+    "HUNG",
+    "KINDS",
+    "Death",
     "LoadFailed",
     "NoFreeReplica",
     "Pool",
@@ -19,4 +25,5 @@ __all__ = [
     "QueueFull",
     "Replica",
     "Sink",
+    "WorkerCare",
 ]

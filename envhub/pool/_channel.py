@@ -11,11 +11,14 @@ from collections.abc import Callable
 from typing import cast
 
 from envhub.worker import frames
+from envhub.worker.times import Times
 
 Sink = Callable[[int, bytes], None]
 """Takes the status (see `envhub.worker.frames`) and the payload of an answer."""
 
 LOST = frames.ERROR_CODES["session_lost"]
+DIED = b'{"message":"the worker died"}'
+HUNG = b'{"message":"the worker hung and was killed"}'
 
 
 class Channel(asyncio.Protocol):
@@ -23,30 +26,37 @@ class Channel(asyncio.Protocol):
 
     Args:
         on_lost: Called once when the worker is gone, after every waiting request was answered `LOST`.
+        times: Where to count how long steps took, from being sent to being answered.
     """
 
-    def __init__(self, on_lost: Callable[[], None]) -> None:
+    def __init__(self, on_lost: Callable[[], None], times: Times) -> None:
         self._on_lost = on_lost
+        self._times = times
         self._loop = asyncio.get_running_loop()
         self._reader = frames.FrameReader()
         self._transport: asyncio.Transport | None = None
         self._next_id = 0
         self._out: list[frames.Message] = []
         self._waiting: dict[int, tuple[Sink, int, float]] = {}
-        self._last_answer = self._loop.time()
+        self._turn = self._last_answer = self._loop.time()
         self.closed = False
+        self.malformed = False
+        """Whether the worker sent what is no frame."""
+        self.hung = False
+        """Whether the worker is killed because it hangs; requests that are under way hear of it."""
 
     # -- requests -----------------------------------------------------------------------------------
 
     def send(self, operation: int, slot: int, payload: bytes, sink: Sink) -> None:
         """Asks the worker to do one operation on one slot."""
         if self.closed:
-            self._loop.call_soon(sink, LOST, b'{"message":"the worker is gone"}')
+            self._loop.call_soon(sink, LOST, DIED)
             return
         number = self._next_id = (self._next_id + 1) & 0xFFFFFFFF
-        self._waiting[number] = (sink, operation, self._loop.time())
         if not self._out:
+            self._turn = self._loop.time()
             self._loop.call_soon(self._flush)
+        self._waiting[number] = (sink, operation, self._turn)
         self._out.append((number, operation, slot, payload))
 
     def call(self, operation: int, slot: int, payload: bytes = b"") -> asyncio.Future[tuple[int, bytes]]:
@@ -79,14 +89,18 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answers arrived."""
-        waiting = self._waiting
-        self._last_answer = self._loop.time()
+        waiting, times = self._waiting, self._times
+        now = self._last_answer = self._loop.time()
         try:
             for number, code, _, payload in self._reader.feed(data):
                 entry = waiting.pop(number, None)
                 if entry is not None:
-                    entry[0](code, payload)
+                    sink, operation, asked = entry
+                    if operation == frames.STEP:
+                        times.add(now - asked)
+                    sink(code, payload)
         except frames.FrameError:
+            self.malformed = True
             self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -96,8 +110,13 @@ class Channel(asyncio.Protocol):
         self.closed = True
         waiting, self._waiting, self._out = self._waiting, {}, []
         for sink, _, _ in waiting.values():
-            sink(LOST, b'{"message":"the worker died"}')
+            sink(LOST, HUNG if self.hung else DIED)
         self._on_lost()
+
+    def leave(self) -> None:
+        """Ends the conversation like `close`, and nobody wants to hear that the worker is gone."""
+        self._on_lost = _nothing
+        self.close() if self.oldest() is None else self.abort()
 
     def close(self) -> None:
         """Ends the conversation; an idle worker closes its environments and exits."""
@@ -108,3 +127,7 @@ class Channel(asyncio.Protocol):
         """Cuts the conversation at once."""
         if self._transport is not None:
             self._transport.abort()
+
+
+def _nothing() -> None:
+    pass

@@ -5,7 +5,8 @@ Invariants:
 - Waiting callers are served in the order in which they came, each whole: all its replicas or none.
 - A worker that is busy with one operation for longer than the operation's limit plus a grace is killed;
   the worker itself interrupts environments at the limit, so this happens only to native hangs.
-- A dead worker is started again, at once at first and ever later while it keeps dying.
+- A dead worker is started again: at once after its first quick deaths, ever later while it keeps dying.
+- A worker is replaced, by plan, only when nobody on it would lose anything.
 """
 
 from __future__ import annotations
@@ -15,27 +16,30 @@ import contextlib
 import json
 import logging
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from envhub.pool._care import WorkerCare
+from envhub.pool._death import Death
 from envhub.pool._errors import LoadFailed, NoFreeReplica, QueueFull
+from envhub.pool._keeper import Keeper
 from envhub.pool._replica import Replica
 from envhub.pool._template import Template
-from envhub.pool._worker import Worker
+from envhub.pool._worker import FREE_DEATHS, HEALTHY_S, Worker
 from envhub.spec import ServedSpec, check_data
 from envhub.worker import frames
+from envhub.worker.times import Times
 
 log = logging.getLogger("envhub.pool")
 
-WATCH_S = 0.25
-KILL_GRACE_S = 2.0
-FIRST_BACKOFF_S = 0.1
-MAX_BACKOFF_S = 10.0
-HEALTHY_S = 1.0
-"""A worker that dies younger than this is in a crash loop and is started again ever more slowly."""
+FIRST_BACKOFF_S = 0.3
+MAX_BACKOFF_S = 5.0
 STOP_GRACE_S = 0.7
+RETIRE_S = 5.0
+"""How long requests under way may hold up the replacement of their worker; then they are sent again."""
+RETIRE_LOOK_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,12 @@ class PoolStatus:
     ready_workers: int
     restarts: int
     failure: str | None
-    """Why the last worker could not be started, while that lasts."""
+    """Why a worker can't be started or keeps dying, while that lasts."""
 
     @property
     def ready(self) -> bool:
-        """Whether every replica is there."""
-        return self.workers > 0 and self.ready_workers == self.workers
+        """Whether every replica is there and no worker is in a crash loop."""
+        return self.workers > 0 and self.ready_workers == self.workers and self.failure is None
 
 
 @dataclass
@@ -71,10 +75,16 @@ class Pool:
         replicas: How many environments live at once.
         workers: How many processes host them; default one a core, and never more than replicas.
         max_queue: How many callers may wait for a replica.
+        care: How much a worker may hold, and when it is replaced.
     """
 
     def __init__(
-        self, served: ServedSpec, replicas: int, workers: int | None = None, max_queue: int = 1024
+        self,
+        served: ServedSpec,
+        replicas: int,
+        workers: int | None = None,
+        max_queue: int = 1024,
+        care: WorkerCare | None = None,
     ) -> None:
         if replicas < 1:
             raise ValueError(f"{served.spec.name}: {replicas} replicas; at least 1 is needed")
@@ -82,9 +92,25 @@ class Pool:
         self.description: dict[str, Any] = {}
         """What the environment says of itself: spaces, splits, data (see `envhub.worker.host`)."""
         count = min(replicas, workers or len(os.sched_getaffinity(0)))
+        self.step_times = Times()
+        """How long steps took from the hub's point of view: in line, on the way, in the environment."""
+        self.environment_times = Times()
+        """How long they took inside their environments, as of the workers' last reports."""
+        self.deaths: Counter[str] = Counter()
+        """Ends of worker processes after their start, by kind (see `Death`)."""
         self._workers = [
-            Worker(number, len(range(number, replicas, count)), self._worker_lost) for number in range(count)
+            Worker(number, len(range(number, replicas, count)), self.step_times, self._worker_lost)
+            for number in range(count)
         ]
+        self._keeper = Keeper(
+            served.spec.name,
+            self._workers,
+            served.limits,
+            care or WorkerCare(),
+            self._retire,
+            self.environment_times.include,
+        )
+        self._retiring = False
         self._max_queue = max_queue
         self._free: dict[Worker, list[Replica]] = {worker: [] for worker in self._workers}
         self._waiters: deque[_Waiter] = deque()
@@ -108,7 +134,8 @@ class Pool:
             LoadFailed: The environment can't be loaded or built; nothing is left running.
             DataInvalid: Its data is not what its spec declares.
         """
-        self._spawn(self._watch())
+        self._spawn(self._keeper.watch())
+        self._spawn(self._keeper.weigh())
         try:
             await asyncio.to_thread(check_data, self.served.spec)
             await asyncio.gather(*(self._spawn(self._start_worker(worker)) for worker in self._workers))
@@ -164,7 +191,7 @@ class Pool:
 
     async def _start_template(self, number: int) -> Template:
         """Starts the one template, or the one process of a worker that can't be forked."""
-        template = Template(self.served, self._worker_exited, self._template_lost)
+        template = Template(self.served, self._template_lost)
         self._template_of[number] = template
         self._templates = [known for known in self._templates if not known.finished]
         self._templates.append(template)
@@ -172,10 +199,6 @@ class Pool:
         return template
 
     # -- supervision --------------------------------------------------------------------------------
-
-    def _worker_exited(self, pid: int, status: int) -> None:
-        if not self._stopping:
-            log.warning("%s: worker process %d ended with status %d", self.served.spec.name, pid, status)
 
     def _template_lost(self) -> None:
         if not self._stopping and self.served.spec.fork:
@@ -192,48 +215,79 @@ class Pool:
 
     def _worker_lost(self, worker: Worker) -> None:
         self._free[worker] = []
+        if self._stopping:
+            self._tell_lost(worker)
+        else:
+            self._spawn(self._replace(worker))
+
+    async def _replace(self, worker: Worker) -> None:
+        """Learns how a worker died, tells its leaseholders, and starts it again."""
+        death = await worker.learn_death()
+        self.deaths[death.kind] += 1
+        lived = asyncio.get_running_loop().time() - worker.started_at
+        worker.quick_deaths = worker.quick_deaths + 1 if lived < HEALTHY_S else 0
+        log.warning(
+            "%s: worker %d %s; it is started again",
+            self.served.spec.name,
+            worker.number,
+            death.words,
+            extra=worker.about,
+        )
+        self._tell_lost(worker)
+        worker.failure = f"worker {worker.number} died {worker.quick_deaths} times in a row; it {death.words}"
+        await self._revive(worker)
+
+    def _tell_lost(self, worker: Worker) -> None:
         for replica in worker.replicas:
             if replica.on_lost is not None:
                 replica.on_lost()
-        if not self._stopping:
-            log.warning("%s: worker %d is gone; starting it again", self.served.spec.name, worker.number)
-            self._spawn(self._revive(worker))
 
     async def _revive(self, worker: Worker) -> None:
-        """Starts a dead worker again: at once at first, ever more slowly while it keeps dying."""
-        lived = asyncio.get_running_loop().time() - worker.started_at
-        worker.quick_deaths = worker.quick_deaths + 1 if lived < HEALTHY_S else 0
+        """Starts a worker again: at once at first, ever more slowly while it keeps dying."""
         while True:
-            if worker.quick_deaths:
-                await asyncio.sleep(min(FIRST_BACKOFF_S * 2 ** min(worker.quick_deaths, 10), MAX_BACKOFF_S))
+            if worker.quick_deaths > FREE_DEATHS:
+                doublings = min(worker.quick_deaths - FREE_DEATHS - 1, 10)
+                await asyncio.sleep(min(FIRST_BACKOFF_S * 2**doublings, MAX_BACKOFF_S))
             self._restarts += 1
             try:
                 await self._start_worker(worker)
-            except (LoadFailed, OSError) as failure:  # OSError: no more descriptors, memory or processes
-                self._failure = str(failure)
-                worker.quick_deaths += 1
-                log.error("%s: worker %d can't start: %s", self.served.spec.name, worker.number, failure)
-            else:
-                self._failure = None
                 return
+            except (LoadFailed, OSError) as failure:  # OSError: no more descriptors, memory or processes
+                worker.failure = str(failure)
+                worker.quick_deaths += 1
+                log.error(
+                    "%s: worker %d can't start: %s",
+                    self.served.spec.name,
+                    worker.number,
+                    failure,
+                    extra=worker.about,
+                )
 
-    async def _watch(self) -> None:
-        """Kills workers that are stuck where no signal reaches them."""
-        limits = self.served.limits
-        allowed = {
-            frames.STEP: limits.step_timeout_s,
-            frames.RENDER: limits.step_timeout_s,
-            frames.MAKE: limits.load_timeout_s,
-            frames.DESCRIBE: limits.load_timeout_s,
-        }
-        while True:
-            await asyncio.sleep(WATCH_S)
-            for worker in self._workers:
-                busy = worker.channel.oldest() if worker.pid and worker.generation else None
-                if busy is not None and busy[1] > allowed.get(busy[0], limits.reset_timeout_s) + KILL_GRACE_S:
-                    log.error("%s: worker %d hangs; killing it", self.served.spec.name, worker.number)
-                    worker.channel.hung = True
-                    worker.kill()
+    def _retire(self, worker: Worker, death: Death) -> bool:
+        """Has a worker that is well replaced, if that costs nobody anything and no other one is just now."""
+        if self._retiring or not worker.ready or any(replica.fixed for replica in worker.replicas):
+            return False
+        self._retiring = True
+        self._spawn(self._move(worker, death))
+        return True
+
+    async def _move(self, worker: Worker, death: Death) -> None:
+        """Replaces a worker: leaseholders ask nothing more, what is under way ends, the next one starts."""
+        loop, name = asyncio.get_running_loop(), self.served.spec.name
+        try:
+            self._free[worker] = []
+            worker.ready, worker.death = False, death
+            self._tell_lost(worker)
+            deadline = loop.time() + RETIRE_S
+            while worker.channel.oldest() is not None and loop.time() < deadline:
+                await asyncio.sleep(RETIRE_LOOK_S)
+            log.info("%s: worker %d %s", name, worker.number, death.words, extra=worker.about)
+            self.deaths[death.kind] += 1
+            self._spawn(worker.retire()(STOP_GRACE_S))
+            worker.quick_deaths, worker.failure = 0, None
+            await self._revive(worker)
+        finally:
+            self._retiring = False
 
     # -- leases -------------------------------------------------------------------------------------
 
@@ -273,7 +327,7 @@ class Pool:
 
     def release(self, replica: Replica) -> None:
         """Gives a leased replica back."""
-        replica.leased, replica.on_lost, replica.on_back = False, None, None
+        replica.leased, replica.on_lost, replica.on_back, replica.may_move = False, None, None, None
         if replica.worker.ready:
             self._free[replica.worker].append(replica)
             self._serve_waiters()
@@ -312,10 +366,14 @@ class Pool:
             free=sum(map(len, self._free.values())),
             queued=len(self._waiters),
             workers=len(self._workers),
-            ready_workers=sum(worker.ready for worker in self._workers),
+            ready_workers=sum(worker.answering for worker in self._workers),
             restarts=self._restarts,
-            failure=self._failure,
+            failure=next((worker.failure for worker in self._workers if worker.sick), self._failure),
         )
+
+    def memory(self) -> dict[int, int]:
+        """Bytes that each worker shares with nobody, by number; only of those that were weighed."""
+        return {worker.number: worker.memory for worker in self._workers if worker.ready and worker.memory}
 
     def processes(self) -> list[int]:
         """The process ids of the templates and workers."""

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from envhub.pool._channel import Sink
+from envhub.pool._death import Death
 
 if TYPE_CHECKING:
-    from envhub.pool._worker import Worker
+    from envhub.pool._worker import Turn, Worker
 
 __all__ = ["Replica", "Sink"]
 
@@ -17,7 +18,7 @@ __all__ = ["Replica", "Sink"]
 class Replica:
     """One slot of one worker; it outlives the worker's process."""
 
-    __slots__ = ("leased", "on_back", "on_lost", "slot", "worker")
+    __slots__ = ("leased", "may_move", "on_back", "on_lost", "slot", "worker")
 
     def __init__(self, worker: Worker, slot: int) -> None:
         self.worker = worker
@@ -27,14 +28,26 @@ class Replica:
         """Set by whoever leases the replica; called when its worker's process dies."""
         self.on_back: Callable[[], None] | None = None
         """Likewise; called when the next process is up, with an environment that was never reset."""
+        self.may_move: Callable[[], bool] | None = None
+        """Likewise; tells whether the leaseholder would go on where it is on a new process."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether replacing its process now would cost somebody something."""
+        return self.leased and not (self.may_move is not None and self.may_move())
+
+    @property
+    def death(self) -> Death | None:
+        """How the last process of its worker ended."""
+        return self.worker.death
 
     def send(self, operation: int, payload: bytes, sink: Sink) -> None:
         """Has the environment do one operation (see `envhub.worker.frames`)."""
         self.worker.channel.send(operation, self.slot, payload, sink)
 
-    def send_alone(self, operation: int, payload: bytes, sink: Sink) -> None:
-        """The same, while nothing else that is suspected of killing workers is under way."""
-        self.worker.suspects.send(operation, self.slot, payload, sink)
+    def in_turn(self, turn: Turn) -> None:
+        """Does something while nothing else that is suspected of killing workers is under way."""
+        self.worker.suspects.wait(turn)
 
     def call(self, operation: int, payload: bytes = b"") -> asyncio.Future[tuple[int, bytes]]:
         """The same with a future."""

@@ -33,15 +33,11 @@ class Template:
 
     Args:
         served: The spec and its settings.
-        on_exited: Called with the exit status of each worker that ended (negative: the signal).
         on_lost: Called once when the template itself is gone without having been stopped.
     """
 
-    def __init__(
-        self, served: ServedSpec, on_exited: Callable[[int, int], None], on_lost: Callable[[], None]
-    ) -> None:
+    def __init__(self, served: ServedSpec, on_lost: Callable[[], None]) -> None:
         self._served = served
-        self._on_exited = on_exited
         self._on_lost = on_lost
         self._log = logging.getLogger(f"envhub.worker.{served.spec.name}")
         self._tail: deque[str] = deque(maxlen=STDERR_LINES)
@@ -49,6 +45,7 @@ class Template:
         self._control: socket.socket | None = None
         self._loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._forked: dict[int, asyncio.Future[int]] = {}
+        self._ends: dict[int, asyncio.Future[int | None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._exited = asyncio.Event()
         self.alive = False
@@ -167,13 +164,40 @@ class Template:
             if not forked.done():  # whoever asked may have been told to stop
                 forked.set_result(report["pid"])
         elif "exited" in report:
-            self._on_exited(report["exited"], report["status"])
+            self._ended(report["exited"], report["status"])
+
+    async def end_of(self, pid: int, timeout_s: float = 3 * LAST_WORDS_S) -> int | None:
+        """Waits a moment for how one of its workers ended: the exit status, or None if nobody knows."""
+        future = self._end_of(pid)
+        try:
+            if not future.done() and self._control is None and pid != self.pid:
+                return None
+            return await asyncio.wait_for(future, timeout_s)
+        except TimeoutError:
+            return None
+        finally:
+            self._ends.pop(pid, None)
+
+    def _end_of(self, pid: int) -> asyncio.Future[int | None]:
+        return self._ends.setdefault(pid, asyncio.get_running_loop().create_future())
+
+    def _ended(self, pid: int, status: int | None) -> None:
+        future = self._end_of(pid)
+        if not future.done():
+            future.set_result(status)
+
+    def last_words(self) -> str:
+        """The last lines that the template and its workers wrote to their standard error."""
+        return "\n".join(self._tail)
 
     def _drop_control(self) -> None:
         if self._control is not None:
             asyncio.get_running_loop().remove_reader(self._control)
             self._control.close()
             self._control = None
+            for pid in self._ends:
+                if pid != self.pid:
+                    self._ended(pid, None)
 
     def _explain(self, reason: str) -> str:
         return f"{self.name} could not be loaded: {reason.rstrip()}"
@@ -217,6 +241,7 @@ class Template:
             await asyncio.wait_for(asyncio.shield(self._tasks[0]), LAST_WORDS_S)
             await asyncio.wait_for(self._process.wait(), LAST_WORDS_S)
         status = self._process.returncode
+        self._ended(self.pid, status)
         reason = "\n".join([f"the process ended with status {status}", *self._tail])
         failure = LoadFailed(self._explain(reason))
         if not self._loaded.done():

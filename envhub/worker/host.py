@@ -16,6 +16,7 @@ from typing import Any, Callable, Optional
 from . import codec, frames
 from .alarm import alarm
 from .replica import Answer, Replica
+from .times import Times
 
 FLUSH_S = 0.001
 RECEIVE_BYTES = 1 << 16  # malloc serves this without a system call
@@ -72,6 +73,9 @@ class Host:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._replicas: dict[int, Replica] = {}
+        self.times = Times()
+        """How long steps took since the last report."""
+        self._resets = 0
         self._operations: dict[int, Callable[[Replica, bytes], Answer]] = {
             frames.MAKE: Replica.make,
             frames.RESET: Replica.reset,
@@ -81,10 +85,17 @@ class Host:
             frames.SET_STATE: Replica.set_state,
             frames.CLOSE: Replica.close,
             frames.DESCRIBE: self._describe,
+            frames.PING: self._report,
         }
 
     def _describe(self, replica: Replica, payload: bytes) -> Answer:
         return replica.describe(self._environment.describe)
+
+    def _report(self, replica: Replica, payload: bytes) -> Answer:
+        """What was done since the last report."""
+        times, resets = self.times, self._resets
+        self.times, self._resets = Times(), 0
+        return frames.DONE, codec.dump({"resets": resets, "steps": times.counts, "seconds": times.seconds})
 
     def replica(self, slot: int) -> Replica:
         """The replica in a slot; an empty slot gets one."""
@@ -99,6 +110,7 @@ class Host:
         replica = self._replicas.get(slot) or self.replica(slot)
         if operation == frames.STEP:
             return replica.step(payload)
+        self._resets += operation == frames.RESET
         return self._operations[operation](replica, payload)
 
     def close(self) -> None:
@@ -120,7 +132,7 @@ def serve(environment: Environment, channel: socket.socket) -> None:
             if not data:
                 break
             replies: list[frames.Message] = []
-            last = clock()
+            begun = last = clock()
             for number, operation, slot, payload in reader.feed(data):
                 if operation != frames.STEP and replies:  # it may take long, and the hub times each kind
                     channel.sendall(frames.pack(replies))
@@ -128,9 +140,12 @@ def serve(environment: Environment, channel: socket.socket) -> None:
                 code, body = host.answer(operation, slot, payload)
                 replies.append((number, code, slot, body))
                 now = clock()
+                if operation == frames.STEP:
+                    host.times.add(now - begun)
+                begun = now
                 if now - last > FLUSH_S:
                     channel.sendall(frames.pack(replies))
-                    replies, last = [], now
+                    replies, last, begun = [], now, clock()
             if replies:
                 channel.sendall(frames.pack(replies))
     except (ConnectionResetError, BrokenPipeError):

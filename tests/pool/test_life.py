@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from envhub.pool import LoadFailed, NoFreeReplica, Pool, Replica, _pool
+from envhub.pool import LoadFailed, NoFreeReplica, Pool, Replica, _keeper, _pool
+from envhub.pool._worker import FREE_DEATHS
 from envhub.spec import find
 from envhub.worker import frames
 
@@ -152,7 +153,7 @@ async def test_when_one_worker_fails_to_start_the_others_stop_starting(
 async def test_a_build_that_no_signal_reaches_is_killed(
     start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
     stuck = "import signal, time; signal.pthread_sigmask(0, signal.valid_signals()); time.sleep(60)"
     with pytest.raises(LoadFailed, match="probe"):
         await start_pool(write_spec(ENV.replace("pass", stuck)), load_timeout_s=0.3)
@@ -174,7 +175,7 @@ async def test_a_killed_worker_is_told_and_comes_back(
         told.append(f"first, {pool.status().free} free")
 
     first.on_lost, second.on_lost = lost, (lambda: told.append("second"))
-    generation = first.generation
+    generation = first.worker.generation
     os.kill(first.worker.pid, signal.SIGKILL)
     await eventually(lambda: told)
     assert told == ["first, 0 free"]
@@ -183,7 +184,7 @@ async def test_a_killed_worker_is_told_and_comes_back(
     assert pool.status().free == 1
     assert pool.status().restarts == 1
     again = await leased(pool)
-    assert (again.worker, again.generation) == (first.worker, generation + 1)
+    assert (again.worker, again.worker.generation) == (first.worker, generation + 1)
 
 
 async def test_a_worker_killed_in_mid_step_answers_lost(start_pool: Any, eventually: Any) -> None:
@@ -228,10 +229,11 @@ async def test_the_whole_tree_killed_at_once_comes_back(start_pool: Any, eventua
 async def test_a_native_hang_is_killed_by_the_watchdog(
     start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
     pool = await start_pool(stuck_on="stuck", step_timeout_s=0.2)
     replica = await leased(pool)
     assert (await step(replica, "stuck"))[0] == LOST
+    pool.release(replica)
     await eventually(lambda: pool.status().ready)
     assert (await step(await leased(pool), "fine"))[0] == frames.OK
 
@@ -239,7 +241,7 @@ async def test_a_native_hang_is_killed_by_the_watchdog(
 async def test_a_stopped_worker_is_killed_by_the_watchdog(
     start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
     pool = await start_pool(step_timeout_s=0.2)
     replica = await leased(pool)
     os.kill(replica.worker.pid, signal.SIGSTOP)
@@ -260,7 +262,7 @@ async def test_a_slow_reset_behind_a_quick_step_is_no_hang(
     start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sent in one frame; the step's answer must not wait for the reset, or it looks like a stuck step."""
-    monkeypatch.setattr(_pool, "KILL_GRACE_S", 0.1)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
     source = ENV.replace(
         'return "start"', "__import__('time').sleep((options or {}).get('sleep', 0)); return 's'"
     )
@@ -314,18 +316,24 @@ async def test_deaths_in_a_row_wait_ever_longer(
     sleep = asyncio.sleep
 
     async def noting(seconds: float) -> None:
-        if seconds not in (0, 0.01, _pool.WATCH_S):
+        if seconds not in (0, 0.01, _keeper.WATCH_S, _keeper.WEIGH_S):
             pauses.append(seconds)
             seconds = 0
         await sleep(seconds)
 
     monkeypatch.setattr(_pool.asyncio, "sleep", noting)
     pool = await start_pool(exit_on="exit")
-    for deaths in range(1, 5):
+    for deaths in range(1, FREE_DEATHS + 8):
         replica = await leased(pool)
         await step(replica, "exit")
-        await eventually(lambda deaths=deaths: pool.status().restarts == deaths and pool.status().ready)
-    assert pauses == sorted(pauses) and len(set(pauses)) >= 3
+        pool.release(replica)
+        await eventually(
+            lambda deaths=deaths: pool.status().restarts == deaths and pool.status().ready_workers
+        )
+    assert pauses == [0.3, 0.6, 1.2, 2.4, 4.8, 5.0, 5.0], "the first deaths cost no pause"
+    status = pool.status()
+    assert status.failure == "worker 0 died 10 times in a row; it ended itself with exit status 70"
+    assert not status.ready, "it is up, but not for long yet"
 
 
 # -- what environments do to their process ----------------------------------------------------------
