@@ -20,6 +20,7 @@ from rich.markup import escape
 from envhub.cli import CommandError
 from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
+from envhub.record import Recorder
 from envhub.server import HttpProtocol, Hub, HubSettings, create_app
 
 KEEP_ALIVE_S = 75
@@ -32,6 +33,7 @@ SHUTDOWN_S = 1
 def run_hub(
     plans: list[PoolPlan],
     settings: HubSettings,
+    recorder: Recorder | None,
     host: str,
     port: int,
     as_json: bool,
@@ -47,7 +49,7 @@ def run_hub(
     """
     listener = _listen(host, port, settings)
     with listener, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(plans, settings, listener, as_json, drain_timeout_s))
+        runner.run(_run(plans, settings, recorder, listener, as_json, drain_timeout_s))
 
 
 def _listen(host: str, port: int, settings: HubSettings) -> socket.socket:
@@ -109,12 +111,13 @@ class _Ending:
 async def _run(
     plans: list[PoolPlan],
     settings: HubSettings,
+    recorder: Recorder | None,
     listener: socket.socket,
     as_json: bool,
     drain_timeout_s: float,
 ) -> None:
     started = time.monotonic()
-    hub = Hub(plans, settings)
+    hub = Hub(plans, settings, recorder)
     server = _Server(
         uvicorn.Config(
             create_app(hub),
@@ -149,6 +152,8 @@ async def _run(
     finally:
         server.should_exit = True
         await asyncio.gather(hub.stop(), serving)
+        if recorder is not None:
+            recorder.close()
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:

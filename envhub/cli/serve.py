@@ -10,6 +10,7 @@ import typer
 
 from envhub.cli import CommandError
 from envhub.cli._hubfile import HubConfig, envs_to_serve, read_hub_file
+from envhub.record import Log, LogBusy, Recorder
 from envhub.spec import Assignment, EnvArgument
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
@@ -53,6 +54,13 @@ def serve(
     drain_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0, help="How long steps may take to end after SIGTERM.")
     ] = 10.0,
+    record: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep every episode there (see `envhub trajectories`).")
+    ] = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep open sessions there: the next hub goes on with them."),
+    ] = None,
     max_body_bytes: Annotated[int, typer.Option(metavar="BYTES", min=1024, help="Largest request body.")] = 16
     * 2**20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
@@ -87,8 +95,20 @@ def serve(
     run_hub(
         plans,
         hub_settings,
+        _open_recorder(record, state_dir),
         host=listen_on,
         port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
         as_json=as_json,
         drain_timeout_s=drain_timeout,
     )
+
+
+def _open_recorder(record: Path | None, state_dir: Path | None) -> Recorder | None:
+    """Opens the logs that are asked for; each has one hub that writes to it."""
+    try:
+        logs = [None if folder is None else Log(folder) for folder in (record, state_dir)]
+    except LogBusy as busy:
+        raise CommandError(str(busy)) from None
+    except OSError as error:
+        raise CommandError(f"can't keep a record in {error.filename}: {error.strerror}") from None
+    return Recorder(*logs) if any(logs) else None

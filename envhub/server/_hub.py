@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from envhub.pool import NoFreeReplica, Pool, PoolPlan
+from envhub.record import Recorder
 from envhub.server._tokens import Tokens
-from envhub.session import HubError, Sessions, SessionSettings
+from envhub.session import HubError, Sessions, SessionSettings, await_saved, resume
 from envhub.worker import frames
 from envhub_sdk._wire import EnvInfo, TaskList
 
@@ -51,15 +52,23 @@ class Hub:
     Args:
         plans: The environments to serve.
         settings: What holds for all of them.
+        recorder: Writes down what happens in sessions. If it has a state's log, the hub goes on with the
+            sessions that are open there.
     """
 
-    def __init__(self, plans: list[PoolPlan], settings: HubSettings | None = None) -> None:
+    def __init__(
+        self,
+        plans: list[PoolPlan],
+        settings: HubSettings | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
         self.settings = settings or HubSettings()
         self.pools = {
             plan.served.spec.name: Pool(plan.served, plan.replicas, plan.workers, self.settings.max_queue)
             for plan in plans
         }
-        self.sessions = Sessions(self.pools, self.settings.sessions)
+        self.sessions = Sessions(self.pools, self.settings.sessions, recorder)
+        await_saved(self.sessions)
         self._expiry: asyncio.Task[None] | None = None
         self._stopping = False
 
@@ -72,7 +81,7 @@ class Hub:
         self._expiry = asyncio.create_task(self.sessions.expire_idle())
         starting = [asyncio.create_task(pool.start()) for pool in self.pools.values()]
         try:
-            await asyncio.gather(*starting)
+            await resume(self.sessions, asyncio.gather(*starting))
         except BaseException:
             for task in starting:
                 task.cancel()

@@ -151,6 +151,7 @@ class _Connection:
             await self._something_ready.wait()
             self._something_ready.clear()
             ready, self._ready = self._ready, []
+            self._sessions.written()
             for message in ready:
                 await self._send(message)
             self._under_way -= len(ready)

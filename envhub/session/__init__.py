@@ -5,8 +5,11 @@ and what happened in its current episode.
 """
 
 from envhub.session._caller import CALLER, Caller
+from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._manager import Counts, Sessions, SessionSettings
+from envhub.session._replay import Divergence, Replay
+from envhub.session._resume import await_saved, resume
 from envhub.session._session import Answer, Session, Sink
 
 __all__ = [
@@ -14,9 +17,14 @@ __all__ = [
     "Answer",
     "Caller",
     "Counts",
+    "Divergence",
+    "Episode",
     "HubError",
+    "Replay",
     "Session",
     "SessionSettings",
     "Sessions",
     "Sink",
+    "await_saved",
+    "resume",
 ]

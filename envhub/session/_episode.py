@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from envhub.record import SessionRecord, Started
 from envhub.worker import frames
 from envhub_sdk._wire import TrajectoryStep
 
@@ -34,10 +36,17 @@ class Episode:
         task: The task it was given, if any.
         options: The reset options it was given, without the task.
         start: The environment's answer to the reset: JSON of observation and info.
+        kept: How many steps are kept; None keeps all.
     """
 
     def __init__(
-        self, id: str, seed: int, task: dict[str, Any] | None, options: dict[str, Any], start: bytes
+        self,
+        id: str,
+        seed: int,
+        task: dict[str, Any] | None,
+        options: dict[str, Any],
+        start: bytes,
+        kept: int | None = MAX_RECORDED_STEPS,
     ) -> None:
         self.id, self.seed, self.task, self.options = id, seed, task, options
         self.next_index = 0
@@ -46,7 +55,7 @@ class Episode:
         self._start = start
         self._total_reward = 0.0
         self._counted = 0
-        self._steps: deque[tuple[bytes, bytes]] = deque(maxlen=MAX_RECORDED_STEPS)
+        self._steps: deque[tuple[bytes, bytes]] = deque(maxlen=kept)
         self._base: tuple[int, bytes] | None = None
 
     def reply(self) -> bytes:
@@ -60,12 +69,16 @@ class Episode:
     def record(self, action: bytes, transition: bytes, flags: int) -> bytes:
         """Records a step and returns the reply to it."""
         answer = b'%b,"step_index":%d}' % (transition[:-1], self.next_index)
+        self.keep(action, answer, flags)
+        return answer
+
+    def keep(self, action: bytes, answer: bytes, flags: int) -> None:
+        """Takes in a step with the reply that was given to it."""
         if self.next_index - self._counted == MAX_RECORDED_STEPS:
             self._count_rewards()
         self._steps.append((action, answer))
         self.next_index += 1
         self.flags = flags
-        return answer
 
     def amend(self, addition: bytes) -> bytes:
         """Adds a field to the last reply and returns it: a repeated request is told the same."""
@@ -95,6 +108,11 @@ class Episode:
     def rebase(self, index: int, state: bytes) -> None:
         """Keeps a native snapshot, taken before step `index`: replays start there."""
         self._base = (index, state)
+
+    @property
+    def base(self) -> tuple[int, bytes] | None:
+        """The native snapshot that is kept, and the step before which it was taken."""
+        return self._base
 
     @property
     def distance(self) -> int:
@@ -134,6 +152,46 @@ class Episode:
             self.id.encode(),
             self.seed,
         )
+
+    # -- written down ---------------------------------------------------------------------------------
+
+    def lines(self, record: SessionRecord, inherited: int = 0, last: int | None = None) -> Iterator[bytes]:
+        """The events of a record from which `from_event` builds this episode again.
+
+        Args:
+            record: The record of its session.
+            inherited: How many of its steps are another episode's.
+            last: How many of its last steps to write; None for all that are kept.
+        """
+        steps = list(self._steps)[-last:] if last is not None else self._steps
+        more = b',"next_index":%d,"first_index":%d,"total_reward":%r,"inherited":%d' % (
+            self.next_index,
+            self.next_index - len(steps),
+            self.total_reward,
+            inherited,
+        )
+        yield self.line(record, more)
+        for action, answer in steps:
+            yield record.old_step_line(self.id, action, answer)
+        if self._base is not None and last is None:
+            yield record.checkpoint_line(self.id, *self._base)
+
+    def line(self, record: SessionRecord, more: bytes = b"") -> bytes:
+        """The event of its beginning."""
+        task, options = json.dumps(self.task).encode(), json.dumps(self.options).encode()
+        return record.episode_line(self.id, self.seed, task, options, self._start, more)
+
+    @classmethod
+    def from_event(cls, started: Started, kept: int | None = MAX_RECORDED_STEPS) -> Episode:
+        """The episode whose beginning that event is; `keep` takes in its steps."""
+        task = msgspec.json.decode(started.task)
+        options = msgspec.json.decode(started.options)
+        episode = cls(started.episode, started.seed, task, options, bytes(started.start), kept)
+        episode.next_index = started.first_index
+        episode._counted = started.first_index
+        if started.next_index is not None:
+            episode._counted, episode._total_reward = started.next_index, started.total_reward
+        return episode
 
     @property
     def total_reward(self) -> float:

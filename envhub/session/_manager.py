@@ -15,13 +15,15 @@ import functools
 import secrets
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from envhub.pool import NoFreeReplica, Pool, QueueFull, Replica
+from envhub.record import Recorder
 from envhub.session._caller import CALLER, may_use, owner
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
+from envhub.session._saved import SavedSession, facts_of
 from envhub.session._session import Answer, Session, Sink
 from envhub.session._snapshots import Snapshots
 from envhub_sdk._wire import (
@@ -65,10 +67,19 @@ class Sessions:
     Args:
         pools: The pool of each served environment, by name.
         settings: What holds where the opener says nothing.
+        recorder: Writes down what happens.
     """
 
-    def __init__(self, pools: Mapping[str, Pool], settings: SessionSettings | None = None) -> None:
+    def __init__(
+        self,
+        pools: Mapping[str, Pool],
+        settings: SessionSettings | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
         self.pools = pools
+        self.recorder = recorder
+        self.awaited: dict[str, SavedSession] = {}
+        """Sessions of the hub before this one that have no replica yet."""
         self.counts = Counts()
         self.snapshots = Snapshots()
         self._settings = settings or SessionSettings()
@@ -138,23 +149,32 @@ class Sessions:
     async def _lease(
         self, env: str, count: int, wait_s: float, idle_timeout_s: float, labels: dict[str, str]
     ) -> list[Session]:
-        pool, mine = self.pools[env], owner()
-        sessions = []
+        mine = owner()
+        sessions: list[Session] = []
         for replica in await self._replicas(env, count, wait_s):
-            session = Session(
-                f"s-{secrets.token_hex(12)}",
-                env,
-                pool,
-                replica,
-                idle_timeout_s,
-                labels,
-                self._clock,
-                self._forget,
-                mine,
-            )
-            self._sessions[session.id] = session
+            session = self._add(f"s-{secrets.token_hex(12)}", env, replica, idle_timeout_s, labels, mine)
+            if session.record is not None:
+                session.record.opened()
             sessions.append(session)
         return sessions
+
+    def _add(
+        self,
+        id: str,
+        env: str,
+        replica: Replica,
+        idle_timeout_s: float,
+        labels: dict[str, str],
+        owner: str | None,
+    ) -> Session:
+        pool, record = self.pools[env], None
+        if self.recorder is not None:
+            record = self.recorder.session(id, facts_of(pool, labels, owner), idle_timeout_s)
+        session = Session(
+            id, env, pool, replica, idle_timeout_s, labels, self._clock, self._forget, owner, record
+        )
+        self._sessions[id] = session
+        return session
 
     async def _replicas(self, env: str, count: int, wait_s: float) -> list[Replica]:
         """Leases replicas for sessions, as far as the caller's quota goes."""
@@ -206,6 +226,8 @@ class Sessions:
             whose, ended = self._ended.get(session_id, (None, None))
             if ended is not None and may_use(whose):
                 raise ended.copy()
+            if session_id in self.awaited:
+                raise HubError("not_ready", f"session {session_id} goes on when its environment is loaded")
             raise HubError(
                 "unknown_session",
                 f"no session {session_id!r}: it ended long ago, or this hub was started after it",
@@ -246,6 +268,9 @@ class Sessions:
     def close(self, session_id: str) -> None:
         """Closes a session; one that is gone already is fine."""
         session = self._sessions.get(session_id)
+        awaited = self.awaited.get(session_id)
+        if awaited is not None and may_use(awaited.opened.owner):
+            self.give_up(awaited, HubError("session_closed", f"session {session_id} was closed"))
         if session is not None and may_use(session.owner):
             session.end(HubError("session_closed", f"session {session_id} was closed; open a new one"))
 
@@ -345,6 +370,7 @@ class Sessions:
             await asyncio.sleep(SWEEP_S)
             now = self._clock()
             for session in self.all():
+                session.note_use(self.clock_offset)
                 if now - session.last_used > session.idle_timeout_s and not session.busy:
                     session.end(
                         HubError(
@@ -354,6 +380,37 @@ class Sessions:
                             "with a longer idle_timeout_s or keepalives if your policy thinks for long",
                         )
                     )
+
+    # -- the hub before this one ----------------------------------------------------------------------
+
+    def adopt(self, saved: SavedSession, replica: Replica) -> None:
+        """Goes on with a session that was open when the hub before this one died."""
+        opened = saved.opened
+        del self.awaited[opened.session]
+        session = self._add(
+            opened.session, opened.env, replica, opened.idle_timeout_s, opened.labels, opened.owner
+        )
+        session.created_at = opened.time_us / 1e6 - self.clock_offset
+        session.resume(saved)
+
+    def give_up(self, saved: SavedSession, reason: HubError) -> None:
+        """Ends a session that the hub before this one had open and that can't go on here."""
+        opened = saved.opened
+        del self.awaited[opened.session]
+        self._ended[opened.session] = opened.owner, reason
+        self.counts.ended[opened.env, reason.code] += 1
+        if self.recorder is not None:
+            self.recorder.session_ended(opened.session, reason.code, reason.message)
+
+    def written(self) -> None:
+        """Writes down what waits for it: called before answers leave."""
+        if self.recorder is not None:
+            self.recorder.flush()
+
+    def lines(self) -> Iterator[bytes]:
+        """The events from which every open session can be resumed."""
+        for session in self._sessions.values():
+            yield from session.lines()
 
     # -- the end of the hub -------------------------------------------------------------------------
 
@@ -371,7 +428,9 @@ class Sessions:
             await asyncio.sleep(DRAIN_LOOK_S)
 
     def close_all(self) -> None:
-        """Ends every session: the hub is going down."""
+        """Ends every session: the hub is going down. Those that are saved go on in the next hub."""
+        if self.recorder is not None:
+            self.recorder.leave()
         for session in self.all():
             session.end(HubError("session_closed", f"session {session.id} ended: the hub stopped"))
 

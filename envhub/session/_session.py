@@ -15,13 +15,15 @@ import hashlib
 import json
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from envhub.pool import Pool, Replica
+from envhub.record import SessionRecord
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._lease import CHECKPOINT_STEPS, Lease
+from envhub.session._saved import SavedSession
 from envhub.worker import frames
 from envhub_sdk._wire import SessionState, Trajectory
 
@@ -43,6 +45,7 @@ class Session:
         clock: The event loop's time.
         on_end: Called once when it ends, with the error that later callers are told.
         owner: Name of the token it belongs to, if any.
+        record: Where what happens in it is written down, if anywhere.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Session:
         clock: Callable[[], float],
         on_end: Callable[[Session, HubError], None],
         owner: str | None = None,
+        record: SessionRecord | None = None,
     ) -> None:
         self.id, self.env, self.labels, self.owner = id, env, labels, owner
         self.idle_timeout_s = idle_timeout_s
@@ -69,6 +73,8 @@ class Session:
         self._pool = pool
         self._lease = Lease(pool, replica, f"session {id} of {env}", self.end)
         self._on_end = on_end
+        self.record = record
+        self._noted_base: object = None
         self._episodes = 0
         self._before: Episode | None = None
         self._failure: HubError | None = None
@@ -107,6 +113,8 @@ class Session:
             sink(self._refusal())
             return
         self.busy = True
+        if self.record is not None:
+            self.record.asked()
         self._under_way = (action, episode.next_index, episode.id)
         stepped = functools.partial(self._stepped, episode, action, autoreset, sink)
         self._lease.ask(frames.STEP, action, stepped)
@@ -121,9 +129,11 @@ class Session:
         self, episode: Episode, action: bytes, autoreset: bool, sink: Sink, code: int, body: bytes
     ) -> None:
         if code >= frames.FIRST_ERROR:
-            self._done(sink, self._failed(code, body))
+            self._done(sink, self._failed(code, body, episode))
             return
         answer = episode.record(action, body, code)
+        if self.record is not None:
+            self._write_step(self.record, episode, action, answer)
         if episode.distance >= CHECKPOINT_STEPS:
             self._lease.checkpoint()
         if code:
@@ -140,7 +150,13 @@ class Session:
             both = answer if isinstance(reset, HubError) else episode.amend(b'"reset":%b' % reset)
             self._done(sink, both)
 
-        self._reset(None, None, episode.options, started)
+        self._reset(None, None, episode.options, started, autoreset=True)
+
+    def _write_step(self, record: SessionRecord, episode: Episode, action: bytes, answer: bytes) -> None:
+        record.step(episode.id, action, answer)
+        if episode.base is not self._noted_base and episode.base is not None:
+            self._noted_base = episode.base
+            record.checkpoint(episode.id, *episode.base)
 
     def _repeated(self, episode: Episode, action: bytes, index: int, episode_id: str | None) -> Answer:
         """The answer to a step that is not the next one: the recorded one, or the conflict."""
@@ -192,7 +208,12 @@ class Session:
             self._reset(seed, task, options, functools.partial(self._done, sink))
 
     def _reset(
-        self, seed: int | None, task: dict[str, Any] | str | None, options: dict[str, Any], sink: Sink
+        self,
+        seed: int | None,
+        task: dict[str, Any] | str | None,
+        options: dict[str, Any],
+        sink: Sink,
+        autoreset: bool = False,
     ) -> None:
         if seed is None:
             seed = _seed_after(self.episode)
@@ -201,7 +222,7 @@ class Session:
 
         def reset_done(code: int, body: bytes) -> None:
             if code >= frames.FIRST_ERROR:
-                sink(self._failed(code, body))
+                sink(self._failed(code, body, None))
                 return
             self._episodes += 1
             self.status, self._failure = "running", None
@@ -209,6 +230,9 @@ class Session:
             self.episode = self._lease.episode = Episode(
                 f"{self.id}.{self._episodes}", seed, given, options, body
             )
+            if self.record is not None:
+                more = b',"autoreset":true' if autoreset else b""
+                self.record.episode([self.episode.line(self.record, more)])
             sink(self.episode.reply())
 
         try:
@@ -216,6 +240,8 @@ class Session:
         except RecursionError:  # a little shallower than what the request's own decoder refuses
             sink(HubError("malformed_request", f"task or options for {self.id} are nested too deeply"))
             return
+        if self.record is not None:
+            self.record.asked()
         self._lease.ask(frames.RESET, payload, reset_done)
 
     async def render(self) -> tuple[int, bytes]:
@@ -299,6 +325,8 @@ class Session:
             self._episodes += 1
             self.status, self._failure = ("over" if episode.flags else "running"), None
             self._before, self.episode = self.episode, episode
+            if self.record is not None:
+                self.record.episode(episode.lines(self.record, inherited=episode.next_index))
             self._done(sink, episode.point())
 
         self.busy = True
@@ -320,13 +348,15 @@ class Session:
         while self._line and not self.busy:
             self._line.popleft()()
 
-    def _failed(self, code: int, body: bytes) -> HubError:
+    def _failed(self, code: int, body: bytes, episode: Episode | None) -> HubError:
         """What the client is told of a failed step or reset; unless it was refused, the episode is lost."""
         error = self._told(code, body)
         if error.code in ("environment_error", "step_timeout"):
             error.message += f"; the session survives: reset {self.id} to go on"
             error.details["session_survives"] = True
             self.status, self._failure, self._lease.episode = "failed", error, None
+            if self.record is not None:
+                self.record.failed(episode.id if episode else None, error.code, error.message)
         return error
 
     def _told(self, code: int, body: bytes) -> HubError:
@@ -343,9 +373,65 @@ class Session:
         if self.ended is not None:
             return
         self.ended = reason
+        if self.record is not None:
+            self.record.ended(reason.code, reason.message)
         self._on_end(self, reason)
         if not self.busy:
             self._lease.give_back()
+
+    # -- after the hub itself died ------------------------------------------------------------------
+
+    def resume(self, saved: SavedSession) -> None:
+        """Goes on from where a log says that the session stood; its replica is brought there."""
+        self.episode, self._before, self._episodes = saved.episode, saved.before, saved.episodes
+        if saved.failure is not None:
+            self.status, self._failure = "failed", HubError(*saved.failure)
+        elif saved.damaged:
+            self.end(self._lost("steps are missing from the log that was kept of it"))
+        elif saved.episode is not None:
+            self._resume(saved.episode)
+
+    def _resume(self, episode: Episode) -> None:
+        self.status = "over" if episode.flags else "running"
+        if not self._pool.served.spec.replayable or not episode.replayable:
+            self.end(self._lost("its episode can't be replayed"))
+            return
+
+        def there(code: int, body: bytes) -> None:
+            if code >= frames.FIRST_ERROR and self.ended is None:
+                self.end(self._told(code, body))
+            self._next_in_line()
+
+        self.busy = True
+        self._lease.go_to(episode, there)
+
+    def _lost(self, reason: str) -> HubError:
+        return HubError(
+            "session_lost",
+            f"session {self.id} of {self.env} is over: its hub was started again and {reason}; open a new "
+            "one",
+        )
+
+    def lines(self) -> Iterator[bytes]:
+        """The events of a record from which the session can be resumed."""
+        record = self.record
+        if record is None:
+            return
+        yield record.opened_line()
+        if self._before is not None:
+            yield from self._before.lines(record, last=1)
+        if self.episode is not None:
+            yield from self.episode.lines(record)
+        if self.status == "failed" and self._failure is not None:
+            episode_id = self.episode.id if self.episode else None
+            yield record.failed_line(episode_id, self._failure.code, self._failure.message)
+
+    def note_use(self, clock_offset: float) -> None:
+        """Writes down that it is in use, where that was long ago."""
+        if self.record is not None:
+            used_us = int((self.last_used + clock_offset) * 1e6)
+            if used_us - self.record.noted_us > 0.25e6 * self.idle_timeout_s:
+                self.record.renewed(used_us)
 
     # -- looking ------------------------------------------------------------------------------------
 

@@ -1,0 +1,241 @@
+"""Writing the record: a few calls at the places where something happens in a session.
+
+All events of one turn of the event loop are written together, by a callback that the first of them
+schedules. Whoever waits for an answer is woken by a callback scheduled later: so a step is written before
+its answer leaves the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from envhub.record._events import Compacted, Ended, Failed, Renewed, encode
+from envhub.record._log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is written with every episode, so that each can be read by itself."""
+
+    env: str
+    env_version: str
+    config: dict[str, Any]
+    limits: dict[str, float]
+    data_digest: str | None
+    labels: dict[str, str]
+    owner: str | None = None
+    """Name of the token the session belongs to."""
+    lock_digest: str | None = None
+
+
+class Recorder:
+    """Writes events to logs.
+
+    Args:
+        record: Keeps every event for good.
+        state: Keeps what is needed to go on with the sessions that are open.
+    """
+
+    def __init__(self, record: Log | None = None, state: Log | None = None) -> None:
+        self.state = state
+        self.open_sessions: Callable[[], Iterable[bytes]] | None = None
+        """The events that say where every open session stands. While it is None, nothing is compacted."""
+        self._record = record
+        self._logs = [log for log in (record, state) if log is not None]
+        self._lines: list[bytes] = []
+
+    def session(self, session: str, facts: Facts, idle_timeout_s: float) -> SessionRecord:
+        """The record of one session; nothing is written yet."""
+        return SessionRecord(self.add, session, facts, idle_timeout_s)
+
+    def session_ended(self, session: str, reason: str, message: str) -> None:
+        """A session of which nothing else is known ended."""
+        ended = Ended(session=session, reason=reason, message=message, time_us=now_us())
+        self.add(encode(ended) + b"\n")
+
+    def add(self, line: bytes) -> None:
+        """Writes a line by the end of this turn of the event loop."""
+        if not self._lines:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._lines.append(line)
+
+    def flush(self) -> None:
+        """Writes what waits."""
+        lines, self._lines = self._lines, []
+        if not lines:
+            return
+        joined = b"".join(lines)
+        for log in self._logs:
+            log.write(joined)
+        if self._record is not None and self._record.full:
+            self._record.rotate()
+        if self.state is not None and self.state.full:
+            self.compact()
+
+    def compact(self) -> None:
+        """Forgets in the state's log what is over."""
+        if self.state is None or self.open_sessions is None:
+            return
+        head = encode(Compacted(time_us=now_us())) + b"\n"
+        try:
+            self.state.replace([head, *self.open_sessions()])
+        except OSError:  # a full disk: the log goes on growing, or waits
+            self.state.limit *= 2
+
+    def leave(self) -> None:
+        """The hub stops: with a state's log, the sessions that are open stay open in it."""
+        self.flush()
+        if self.state is not None:
+            self._logs, self.state = [], None
+
+    def close(self) -> None:
+        """Writes what waits; nothing can be written any more."""
+        self.flush()
+        self._logs = []
+
+
+class SessionRecord:
+    """Writes the events of one session.
+
+    Args:
+        add: Takes a line.
+        session: The session's id.
+        facts: Of its environment.
+        idle_timeout_s: How long it may go unused.
+    """
+
+    __slots__ = ("_add", "_asked", "_facts", "_idle_timeout_s", "_session", "noted_us")
+
+    def __init__(
+        self, add: Callable[[bytes], None], session: str, facts: Facts, idle_timeout_s: float
+    ) -> None:
+        self._add = add
+        self._session = session
+        self._idle_timeout_s = idle_timeout_s
+        self._asked = 0
+        self.noted_us = now_us()
+        """When the log last said that the session is in use."""
+        self._facts = (
+            b'"env":%b,"env_version":%b,"config":%b,"limits":%b,"lock_digest":%b,"data_digest":%b,"labels":%b,'
+            b'"owner":%b'
+            % (
+                encode(facts.env),
+                encode(facts.env_version),
+                json.dumps(facts.config, default=str).encode(),
+                encode(facts.limits),
+                encode(facts.lock_digest),
+                encode(facts.data_digest),
+                encode(facts.labels),
+                encode(facts.owner),
+            )
+        )
+
+    def opened_line(self) -> bytes:
+        """The event of its opening."""
+        return b'{"event":"opened","session":"%b",%b,"idle_timeout_s":%r,"time_us":%d}\n' % (
+            self._session.encode(),
+            self._facts,
+            self._idle_timeout_s,
+            self.noted_us,
+        )
+
+    def opened(self) -> None:
+        """It was opened."""
+        self._add(self.opened_line())
+
+    def asked(self) -> None:
+        """A reset or a step is asked of the environment: its time runs."""
+        self._asked = time.time_ns()
+
+    def episode_line(
+        self, episode: str, seed: int, task: bytes, options: bytes, start: bytes, more: bytes = b""
+    ) -> bytes:
+        """The event of an episode's beginning; `more` holds further fields, each with a comma before it."""
+        now = time.time_ns()
+        return (
+            b'{"event":"episode","session":"%b","episode":"%b",%b,"seed":%d,"task":%b,"options":%b,'
+            b'"time_us":%d,"reset_us":%d%b,"start":%b}\n'
+            % (
+                self._session.encode(),
+                episode.encode(),
+                self._facts,
+                seed,
+                task,
+                options,
+                now // 1000,
+                max(0, now - self._asked) // 1000 if self._asked else 0,
+                more,
+                start,
+            )
+        )
+
+    def episode(self, lines: Iterable[bytes]) -> None:
+        """An episode began; its events are given."""
+        for line in lines:
+            self._add(line)
+        self.noted_us = now_us()
+
+    def step(self, episode: str, action: bytes, answer: bytes) -> None:
+        """A step was taken, since `asked` was called."""
+        now = time.time_ns()
+        if b"\n" in action:  # between tokens; within a JSON text it can't be
+            action = action.replace(b"\n", b" ")
+        self._add(
+            b'{"event":"step","episode":"%b","time_us":%d,"step_us":%d,"action":%b,"answer":%b}\n'
+            % (episode.encode(), now // 1000, (now - self._asked) // 1000, action, answer)
+        )
+
+    @staticmethod
+    def old_step_line(episode: str, action: bytes, answer: bytes) -> bytes:
+        """The event of a step that was taken earlier; its times are 0."""
+        return b'{"event":"step","episode":"%b","time_us":0,"step_us":0,"action":%b,"answer":%b}\n' % (
+            episode.encode(),
+            action.replace(b"\n", b" "),
+            answer,
+        )
+
+    @staticmethod
+    def checkpoint_line(episode: str, index: int, state: bytes) -> bytes:
+        """The event of a native snapshot."""
+        return b'{"event":"checkpoint","episode":"%b","index":%d,"state":%b}\n' % (
+            episode.encode(),
+            index,
+            state,
+        )
+
+    def checkpoint(self, episode: str, index: int, state: bytes) -> None:
+        """A native snapshot was taken before step `index`."""
+        self._add(self.checkpoint_line(episode, index, state))
+
+    def failed_line(self, episode: str | None, code: str, message: str) -> bytes:
+        """The event of a failure."""
+        failed = Failed(session=self._session, episode=episode, code=code, message=message, time_us=now_us())
+        return encode(failed) + b"\n"
+
+    def failed(self, episode: str | None, code: str, message: str) -> None:
+        """The episode failed, or a reset if there is none."""
+        self._add(self.failed_line(episode, code, message))
+
+    def ended(self, reason: str, message: str) -> None:
+        """The session ended."""
+        ended = Ended(session=self._session, reason=reason, message=message, time_us=now_us())
+        self._add(encode(ended) + b"\n")
+
+    def renewed(self, used_us: int) -> None:
+        """The session was in use at that time."""
+        self.noted_us = used_us
+        self._add(self.renewed_line())
+
+    def renewed_line(self) -> bytes:
+        """The event that says when it was last in use."""
+        return encode(Renewed(session=self._session, time_us=self.noted_us)) + b"\n"
+
+
+def now_us() -> int:
+    """Microseconds since the epoch."""
+    return time.time_ns() // 1000

@@ -1,0 +1,90 @@
+"""A hub that goes on with the sessions of one that died.
+
+The log of a `--state-dir` tells which sessions were open and what happened in their episodes. They are the
+first in line for the replicas of their environments; each replica is brought to where its episode stood by
+a replay, as after the death of a worker. What a client asks meanwhile is answered `not_ready`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from typing import Any
+
+from envhub.record import Reading, now_us
+from envhub.session._errors import HubError
+from envhub.session._manager import Sessions
+from envhub.session._saved import SavedSession, changed, saved_sessions
+
+log = logging.getLogger("envhub.session")
+
+LOADING_S = 86_400.0
+"""How long to wait for replicas while the environments load; if they can't be loaded, the hub ends."""
+
+
+def await_saved(sessions: Sessions) -> None:
+    """Reads which sessions were open."""
+    recorder = sessions.recorder
+    if recorder is None or recorder.state is None:
+        return
+    reading = Reading(recorder.state.folder)
+    for saved in saved_sessions(reading.events()):
+        sessions.awaited[saved.opened.session] = saved
+        if saved.expired_by < now_us():
+            sessions.give_up(
+                saved, HubError("session_expired", f"session {saved.opened.session} expired while no hub ran")
+            )
+    if reading.damaged:
+        log.warning("%s: %d lines are damaged", recorder.state.folder, reading.damaged)
+
+
+async def resume(sessions: Sessions, loaded: Awaitable[Any]) -> None:
+    """Goes on with the sessions that are awaited, once the environments are loaded."""
+    groups: dict[str, list[SavedSession]] = {}
+    for saved in sessions.awaited.values():
+        groups.setdefault(saved.opened.env, []).append(saved)
+    served = [env for env in groups if env in sessions.pools]
+    counts = [min(len(groups[env]), sessions.pools[env].status().total) for env in served]
+    acquired = asyncio.gather(
+        *(sessions.pools[env].acquire(count, LOADING_S) for env, count in zip(served, counts, strict=True))
+    )
+    try:
+        await loaded
+    except BaseException:
+        acquired.cancel()
+        raise
+    for env, replicas in zip(served, await acquired, strict=True):
+        _resume_some(sessions, groups[env], replicas)
+    for saved in list(sessions.awaited.values()):
+        _lose(sessions, saved, f"this hub has no replica of {saved.opened.env} left for it")
+    if sessions.recorder is not None:
+        sessions.recorder.open_sessions = sessions.lines
+        sessions.recorder.flush()
+        sessions.recorder.compact()
+
+
+def _resume_some(sessions: Sessions, group: list[SavedSession], replicas: list[Any]) -> None:
+    pool = sessions.pools[group[0].opened.env]
+    for saved in group:
+        if saved.opened.session not in sessions.awaited:  # closed meanwhile
+            continue
+        difference = changed(saved.opened, pool)
+        if difference is not None:
+            _lose(sessions, saved, f"{saved.opened.env} is not what it was: {difference}")
+        elif replicas:
+            sessions.adopt(saved, replicas.pop())
+    for replica in replicas:
+        pool.release(replica)
+
+
+def _lose(sessions: Sessions, saved: SavedSession, reason: str) -> None:
+    session = saved.opened.session
+    log.warning("session %s can't go on: %s", session, reason)
+    sessions.give_up(
+        saved,
+        HubError(
+            "session_lost",
+            f"session {session} is over: its hub was started again and {reason}; open a new one",
+        ),
+    )

@@ -1,0 +1,140 @@
+"""Sessions in a log: what is found of those that were open when a hub died."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from envhub.pool import Pool
+from envhub.record import (
+    Checkpoint,
+    Compacted,
+    Ended,
+    Event,
+    Facts,
+    Failed,
+    Opened,
+    Renewed,
+    Started,
+    Stepped,
+)
+from envhub.session._episode import Episode
+from envhub.worker import frames
+
+
+@dataclass(slots=True)
+class SavedSession:
+    """One session as its log tells it."""
+
+    opened: Opened
+    used_us: int
+    """When it was last in use, in microseconds since the epoch; up to a quarter of its idle time late."""
+    episodes: int = 0
+    """How many it has begun."""
+    episode: Episode | None = None
+    before: Episode | None = None
+    failure: tuple[str, str] | None = None
+    """Code and message of what ended the current episode, or kept it from beginning."""
+    damaged: bool = False
+    """Whether steps are missing from the log."""
+
+    @property
+    def expired_by(self) -> int:
+        """The time at which it has surely been idle for too long, in microseconds since the epoch."""
+        return self.used_us + int(1.25e6 * self.opened.idle_timeout_s)
+
+
+class _Ends(msgspec.Struct):
+    step_index: int
+    terminated: bool
+    truncated: bool
+
+
+_ends = msgspec.json.Decoder(_Ends)
+
+
+def saved_sessions(events: Iterable[Event]) -> list[SavedSession]:
+    """The sessions that no event ends, in the order in which they were opened."""
+    sessions: dict[str, SavedSession] = {}
+    episodes: dict[str, SavedSession] = {}
+    for event in events:
+        match event:
+            case Compacted():
+                sessions.clear()
+                episodes.clear()
+            case Opened():
+                sessions[event.session] = SavedSession(event, event.time_us)
+            case Started():
+                saved = sessions.get(event.session)
+                if saved is not None:
+                    _start(saved, event)
+                    episodes[event.episode] = saved
+            case Stepped():
+                saved = episodes.get(event.episode)
+                if saved is not None:
+                    saved.used_us = max(saved.used_us, event.time_us)
+                    _step(saved, event)
+            case Checkpoint():
+                saved = episodes.get(event.episode)
+                if saved is not None and saved.episode is not None and saved.episode.id == event.episode:
+                    saved.episode.rebase(event.index, bytes(event.state))
+            case Failed():
+                if event.session in sessions:
+                    sessions[event.session].failure = (event.code, event.message)
+            case Renewed():
+                if event.session in sessions:
+                    saved = sessions[event.session]
+                    saved.used_us = max(saved.used_us, event.time_us)
+            case Ended():
+                saved = sessions.pop(event.session, None)
+                for episode in (saved.before, saved.episode) if saved else ():
+                    if episode is not None:
+                        episodes.pop(episode.id, None)
+    return list(sessions.values())
+
+
+def _start(saved: SavedSession, event: Started) -> None:
+    episode = Episode.from_event(event)
+    if event.autoreset and saved.episode is not None and saved.episode.flags:
+        saved.episode.amend(b'"reset":%b' % episode.reply())
+    saved.before, saved.episode, saved.failure = saved.episode, episode, None
+    saved.episodes = int(event.episode.rpartition(".")[2])
+    saved.used_us = max(saved.used_us, event.time_us)
+
+
+def _step(saved: SavedSession, event: Stepped) -> None:
+    for episode in (saved.episode, saved.before):
+        if episode is not None and episode.id == event.episode:
+            ends = _ends.decode(event.answer)
+            if ends.step_index != episode.next_index:
+                saved.damaged = True
+                return
+            flags = frames.TERMINATED * ends.terminated | frames.TRUNCATED * ends.truncated
+            episode.keep(bytes(event.action), bytes(event.answer), flags)
+
+
+def facts_of(pool: Pool, labels: dict[str, str], owner: str | None) -> Facts:
+    """What a record says of a session's environment."""
+    served, data = pool.served, pool.description.get("data") or {}
+    return Facts(
+        env=served.spec.name,
+        env_version=served.spec.version,
+        config=json.loads(json.dumps(dict(served.config), default=str)),
+        limits={limit: getattr(served.limits, limit) for limit in served.limits.__slots__},
+        data_digest=data.get("digest"),
+        labels=labels,
+        owner=owner,
+    )
+
+
+def changed(opened: Opened, pool: Pool) -> str | None:
+    """What of its environment is not as it was when a session was opened."""
+    now = facts_of(pool, opened.labels, opened.owner)
+    for name in ("env_version", "data_digest", "config", "limits"):
+        before, after = getattr(opened, name), getattr(now, name)
+        if before != after:
+            return f"its {name} was {before} and is {after}"
+    return None
