@@ -4,26 +4,30 @@ Invariants:
 - One request is under way at a time; it is answered exactly once, or the lease is over.
 - When the worker dies, the same slot of the next worker is brought to where the episode stood (`Replay`),
   then the request that was under way is sent again. Its sender notices nothing but the time.
-- A request that was under way when a worker died may be what killed it. It is sent again alone, so that it
-  can't take others with it; after `MAX_DEATHS` it is answered as a failure of the environment.
+- A request or a replay that was under way when a worker died may be what killed it. It is done again alone,
+  so that it can't take others with it. After `MAX_DEATHS` a request is answered as a failure of the
+  environment; after `MAX_HANGS` beyond the reach of signals, as one that timed out. A replay ends the lease.
 - A lease whose episode can't be replayed, or whose replay differs, is over: it never goes on silently.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from envhub.pool import Pool, Replica, Sink
+from envhub.pool import HUNG, Death, Pool, Replica, Sink
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._replay import Divergence, Replay
 from envhub.worker import frames
 
 MAX_DEATHS = 3
-"""Workers that one request may take with it."""
+"""Workers that one request, or one replay, may take with it."""
+MAX_HANGS = 2
+"""Times that one request may hang where only killing its worker ends it."""
 RECOVERY_S = 60.0
 """How long a session waits for its worker to come back."""
 CHECKPOINT_STEPS = 512
@@ -32,6 +36,7 @@ CHECKPOINT_STEPS = 512
 _LOST = frames.ERROR_CODES["session_lost"]
 _TIMEOUT = frames.ERROR_CODES["step_timeout"]
 _ERROR = frames.ERROR_CODES["environment_error"]
+_FATAL = (_LOST, _TIMEOUT, _ERROR)
 _NOTHING = 0
 
 
@@ -41,6 +46,7 @@ class _Asked:
     payload: bytes
     sink: Sink
     deaths: int = 0
+    hangs: int = 0
     timed_out: bool = False
 
 
@@ -65,10 +71,16 @@ class Lease:
         self._on_over = on_over
         self._asked: _Asked | None = None
         self._replay: Replay | None = None
-        self._ready = True
+        self._turn_over: Callable[[], None] | None = None  # ends the turn in which that replay is done
+        self._replay_deaths = 0
+        self._behind = False  # the worker is new and was not brought to the episode, which a reset will end
+        self._failed_checkpoints = 0
         self._given_back = False
         self._deadline: asyncio.TimerHandle | None = None
-        replica.on_lost, replica.on_back = self._worker_lost, self._worker_back
+        replica.on_lost, replica.on_back, replica.may_move = self._worker_lost, self._recover, self._may_move
+        self._ready = replica.worker.ready  # it may have died since the replica was taken
+        if not self._ready:
+            self._start_clock()
 
     @property
     def generation(self) -> int:
@@ -89,15 +101,26 @@ class Lease:
         self._asked = _Asked(_NOTHING, b"", sink)
         if self._ready:
             self._recover()
+        elif self._replay is not None:  # of the episode before
+            self._drop_replay()
+            self._recover()
 
     def _send(self, asked: _Asked) -> None:
         if asked.operation == _NOTHING:
             self._asked = None
             asked.sink(frames.DONE, b"null")
         elif asked.deaths:
-            self._replica.send_alone(asked.operation, asked.payload, self._answered)
+            self._replica.in_turn(functools.partial(self._send_alone, asked))
         else:
             self._replica.send(asked.operation, asked.payload, self._answered)
+
+    def _send_alone(self, asked: _Asked, over: Callable[[], None]) -> None:
+        def answered(code: int, body: bytes) -> None:
+            self._answered(code, body)
+            if code != _LOST:
+                over()
+
+        self._replica.send(asked.operation, asked.payload, answered)
 
     def _answered(self, code: int, body: bytes) -> None:
         asked = self._asked
@@ -105,11 +128,18 @@ class Lease:
             return
         if code == _LOST:  # `_worker_lost` follows
             asked.deaths += 1
+            asked.hangs += body == HUNG
             return
         if code == _TIMEOUT and asked.operation == frames.STEP and not asked.timed_out and self._replayable():
             asked.timed_out = True  # a hang may have been the moment's: try once more from the same point
             self._recover()
             return
+        if self._behind and asked.operation == frames.RESET and code >= frames.FIRST_ERROR:
+            if code not in _FATAL:  # refused: the episode before goes on, so bring it here first
+                self._asked = _Asked(_NOTHING, b"", lambda *_: asked.sink(code, body))
+                self._recover()
+                return
+        self._behind = False
         self._asked = None
         asked.sink(code, body)
 
@@ -118,70 +148,110 @@ class Lease:
         episode = self.episode
         if episode is None or not self._ready or episode.distance < CHECKPOINT_STEPS:
             return
-        if not self._pool.description.get("native_snapshot"):
+        if not self._pool.description.get("native_snapshot") or self._failed_checkpoints >= MAX_DEATHS:
             return
         index = episode.next_index
 
         def taken(code: int, body: bytes) -> None:
             if code == frames.DONE:
+                self._failed_checkpoints = 0
                 episode.rebase(index, body)
+            else:
+                self._failed_checkpoints += 1
 
         self._replica.send(frames.GET_STATE, b"", taken)
 
     # -- recovery -----------------------------------------------------------------------------------
 
     def _worker_lost(self) -> None:
-        if not self._pool.served.spec.replayable:
+        self._ready = False
+        asked = self._asked
+        self._turn_over = None  # the line ended with the worker
+        if self._replay is not None:
+            self._drop_replay()
+            self._replay_deaths += 1
+        if self._replay_deaths >= MAX_DEATHS:
+            self._end(f"so did {self._replay_deaths} that replayed its episode")
+            return
+        if not self._pool.served.spec.replayable and self.episode is not None and not self._resets():
             self._end("its environment is not replayable")
             return
-        self._ready = False
-        if self._replay is not None:
-            self._replay.drop()
-        asked = self._asked
-        if asked is not None and asked.deaths >= MAX_DEATHS:
-            self._asked, self.episode = None, None
-            asked.sink(_ERROR, _killer(asked.deaths))
-        if self._deadline is None:
-            self._deadline = asyncio.get_running_loop().call_later(RECOVERY_S, self._too_late)
+        self._start_clock()
+        if asked is not None and (asked.deaths >= MAX_DEATHS or asked.hangs >= MAX_HANGS):
+            self._asked = None
+            death = self._replica.death
+            asked.sink(*(_hanger(asked.hangs) if asked.hangs >= MAX_HANGS else _killer(asked.deaths, death)))
 
-    def _too_late(self) -> None:
-        self._end(f"its worker did not come back within {RECOVERY_S:g} s")
-
-    def _worker_back(self) -> None:
-        self._recover()
+    def _resets(self) -> bool:
+        """Whether what is under way starts an episode anyway."""
+        return self._asked is not None and self._asked.operation == frames.RESET
 
     def _replayable(self) -> bool:
         return self._pool.served.spec.replayable and self.episode is not None and self.episode.replayable
 
+    def _may_move(self) -> bool:
+        """Whether the worker may be replaced now: nothing is lost, and nobody is being brought back already."""
+        episode = self.episode
+        return self._ready and (episode is None or self._replayable())
+
     def _recover(self) -> None:
+        """Brings the environment of a worker to the episode; called when a new worker is up, too."""
         self._ready = False
-        asked = self._asked
-        if self.episode is None or (asked is not None and asked.operation == frames.RESET):
+        self._behind = self.episode is not None and self._resets()
+        if self.episode is None or self._behind:
             self._recovered()
         elif not self.episode.replayable:
             self._end("its episode is longer than what is kept for a replay")
+        elif self._replay_deaths:
+            self._replica.in_turn(self._replay_alone)
         else:
-            self._replay = Replay(self._replica, self.episode, self._replayed)
-            self._replay.start()
+            self._start_replay()
+
+    def _replay_alone(self, over: Callable[[], None]) -> None:
+        if self._given_back or self._ready or self._replay is not None:
+            over()  # nobody waits for it any more
+        else:
+            self._start_replay(over)
+
+    def _start_replay(self, turn_over: Callable[[], None] | None = None) -> None:
+        assert self.episode is not None
+        self._turn_over = turn_over
+        self._replay = Replay(self._replica, self.episode, self._replayed)
+        self._replay.start()
+
+    def _drop_replay(self) -> None:
+        """Waits no longer for the replay under way, if any, and lets the next one have its turn."""
+        if self._replay is not None:
+            self._replay.drop()
+            self._replay = None
+        turn_over, self._turn_over = self._turn_over, None
+        if turn_over is not None:
+            turn_over()
 
     def _replayed(self, divergence: Divergence | None) -> None:
-        self._replay = None
+        self._drop_replay()
         if divergence is None:
+            self._replay_deaths = 0
             self._pool.replays += 1
             self._recovered()
-            return
-        where = "reset" if divergence.step_index < 0 else f"step {divergence.step_index}"
-        self._over(
-            HubError(
-                "replay_diverged",
-                f"{self._holder} is over: its worker died and a replay of its episode differed at {where}; "
-                "the environment is not deterministic: mend that, or declare replayable = false in its spec",
-                {
-                    "step_index": divergence.step_index,
-                    "recorded": divergence.recorded,
-                    "replayed": divergence.replayed,
-                },
-            )
+        elif divergence.timed_out and self._replay_deaths < MAX_DEATHS - 1:
+            self._replay_deaths += 1
+            self._recover()
+        else:
+            self._pool.divergences += 1
+            self._over(self._diverged(divergence))
+
+    def _diverged(self, divergence: Divergence) -> HubError:
+        where = "its reset" if divergence.step_index < 0 else f"step {divergence.step_index}"
+        return HubError(
+            "replay_diverged",
+            f"{self._holder} is over: its episode was replayed elsewhere and differed at {where}; "
+            "the environment is not deterministic: mend that, or declare replayable = false in its spec",
+            {
+                "step_index": divergence.step_index,
+                "recorded": divergence.recorded,
+                "replayed": divergence.replayed,
+            },
         )
 
     def _recovered(self) -> None:
@@ -189,6 +259,18 @@ class Lease:
         self._stop_clock()
         if self._asked is not None:
             self._send(self._asked)
+
+    def _start_clock(self) -> None:
+        if self._deadline is None:
+            self._deadline = asyncio.get_running_loop().call_later(RECOVERY_S, self._too_late)
+
+    def _too_late(self) -> None:
+        self._end(f"the next one was not there within {RECOVERY_S:g} s")
+
+    def _stop_clock(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     # -- the end ------------------------------------------------------------------------------------
 
@@ -198,15 +280,20 @@ class Lease:
             return
         self._given_back = True
         self._stop_clock()
-        if self._replay is not None:
-            self._replay.drop()
+        self._drop_replay()
+        self._asked = self.episode = None
         self._pool.release(self._replica)
 
     def _end(self, reason: str) -> None:
+        death = self._replica.death
+        under_way = self._asked is not None and self._asked.deaths > 0
+        whose = "a request" if under_way else "no request"
         self._over(
             HubError(
                 "session_lost",
-                f"{self._holder} is over: the worker that held it died and {reason}; open a new session",
+                f"{self._holder} is over: the worker that held it {death.words if death else 'is gone'}, "
+                f"while {whose} of this session was under way, and {reason}; open a new session",
+                {"death": death.kind if death else None, "request_under_way": under_way},
             )
         )
 
@@ -216,12 +303,16 @@ class Lease:
         if asked is not None:
             asked.sink(_LOST, b"null")
 
-    def _stop_clock(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
 
-
-def _killer(deaths: int) -> bytes:
+def _killer(deaths: int, last: Death | None) -> tuple[int, bytes]:
     message = f"the environment's process died {deaths} times in this very request"
-    return json.dumps({"message": message, "details": {"deaths": deaths}}).encode()
+    details: dict[str, object] = {"deaths": deaths}
+    if last is not None:
+        message += f": its worker {last.words}"
+        details["death"] = last.kind
+    return _ERROR, json.dumps({"message": message, "details": details}).encode()
+
+
+def _hanger(hangs: int) -> tuple[int, bytes]:
+    message = f"this very request hung {hangs} times where only killing the environment's process ended it"
+    return _TIMEOUT, json.dumps({"message": message, "details": {"hangs": hangs}}).encode()

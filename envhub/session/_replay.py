@@ -30,6 +30,8 @@ class Divergence:
     """-1: the reset itself."""
     recorded: str
     replayed: str
+    timed_out: bool = False
+    """It did not differ: the replay took longer than a step or a reset may."""
 
 
 Done = Callable[[Divergence | None], None]
@@ -91,8 +93,8 @@ class Replay:
         recorded = bytes(self._episode.start["observation"])
         if code >= frames.FIRST_ERROR:
             self._failed(code, -1, _shown(recorded), body)
-        elif bytes(_starts.decode(body).observation) != recorded:
-            self._end(Divergence(-1, _shown(recorded), _shown(bytes(_starts.decode(body).observation))))
+        elif (replayed := bytes(_starts.decode(body).observation)) != recorded:
+            self._end(Divergence(-1, *_both(recorded, replayed)))
         else:
             self._one_less()
 
@@ -108,11 +110,13 @@ class Replay:
         if _facts(recorded) == _facts(replayed):
             self._one_less()
         else:
-            self._end(Divergence(index, _told(recorded), _told(replayed)))
+            shown = _both(bytes(recorded.observation), bytes(replayed.observation))
+            self._end(Divergence(index, shown[0] + _rest(recorded), shown[1] + _rest(replayed)))
 
     def _failed(self, code: int, index: int, recorded: str, body: bytes) -> None:
         if code != frames.ERROR_CODES["session_lost"]:  # then the worker died: another replay will follow
-            self._end(Divergence(index, recorded, _shown(body)))
+            timed_out = code == frames.ERROR_CODES["step_timeout"]
+            self._end(Divergence(index, recorded, _shown(body), timed_out))
 
     def _one_less(self) -> None:
         self._left -= 1
@@ -129,10 +133,20 @@ def _facts(transition: _Transition) -> tuple[bytes, float, bool, bool]:
     return bytes(transition.observation), transition.reward, transition.terminated, transition.truncated
 
 
-def _told(transition: _Transition) -> str:
+def _rest(transition: _Transition) -> str:
     ends = f"terminated {transition.terminated}, truncated {transition.truncated}"
-    return f"{_shown(bytes(transition.observation))}, reward {transition.reward!r}, {ends}"
+    return f", reward {transition.reward!r}, {ends}"
 
 
-def _shown(body: bytes) -> str:
-    return body[:MAX_SHOWN].decode(errors="replace")
+def _both(recorded: bytes, replayed: bytes) -> tuple[str, str]:
+    """Two observations, cut to where they first differ if they are long."""
+    same = next(
+        (at for at, pair in enumerate(zip(recorded, replayed, strict=False)) if pair[0] != pair[1]), 0
+    )
+    start = max(0, same - MAX_SHOWN // 2)
+    return _shown(recorded, start), _shown(replayed, start)
+
+
+def _shown(body: bytes, start: int = 0) -> str:
+    text = body[start : start + MAX_SHOWN].decode(errors="replace")
+    return f"…{text}" if start else text
