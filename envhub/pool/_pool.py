@@ -121,6 +121,8 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self.replays = 0
         """Episodes that were brought to another worker."""
+        self.divergences = 0
+        """Replays that differed from the record."""
         self._restarts = 0
         self._failure: str | None = None
         self._stopping = False
