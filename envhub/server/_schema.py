@@ -41,8 +41,9 @@ _STEP = (
     "invalid_action",
     "environment_error",
     "step_timeout",
+    "not_ready",
 )
-_RESET = (*_SESSION, "unknown_task", "invalid_options", "environment_error", "step_timeout")
+_RESET = (*_SESSION, "unknown_task", "invalid_options", "environment_error", "step_timeout", "not_ready")
 _OPEN = ("unknown_env", "queue_full", "no_free_replica", *_RESET)
 _TASK_QUERY = (
     ("split", {"type": "string"}),
@@ -136,7 +137,7 @@ CALLS: tuple[Call, ...] = (
         "Takes the session to a saved point.",
         wire.RestoreRequest,
         wire.ResetReply,
-        (*_POINT, "unknown_snapshot"),
+        (*_POINT, "unknown_snapshot", "not_ready"),
     ),
     Call(
         "post",
@@ -144,7 +145,7 @@ CALLS: tuple[Call, ...] = (
         "Opens sessions that go on from here, or from a snapshot; all or none.",
         wire.ForkRequest,
         wire.OpenedSessions,
-        (*_POINT, "unknown_snapshot", "invalid_options", "queue_full", "no_free_replica"),
+        (*_POINT, "unknown_snapshot", "invalid_options", "queue_full", "no_free_replica", "not_ready"),
         body_required=False,
     ),
     Call(
