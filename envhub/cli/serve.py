@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -61,8 +62,22 @@ def serve(
         Path | None,
         typer.Option(metavar="DIR", help="Keep open sessions there: the next hub goes on with them."),
     ] = None,
+    max_worker_mb: Annotated[
+        float | None,
+        typer.Option(metavar="MB", min=1, help="Memory of its own a worker may hold before it is killed."),
+    ] = None,
+    recycle_episodes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Replace a worker after so many episodes.")
+    ] = None,
+    recycle_growth_mb: Annotated[
+        float | None, typer.Option(metavar="MB", min=1, help="Replace a worker that has grown by so much.")
+    ] = None,
     max_body_bytes: Annotated[int, typer.Option(metavar="BYTES", min=1024, help="Largest request body.")] = 16
     * 2**20,
+    log_format: Annotated[
+        Literal["json", "pretty"] | None,
+        typer.Option(help="How the log is written; default pretty on a terminal, else json."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what environments print.")] = False,
 ) -> None:
@@ -71,7 +86,8 @@ def serve(
         wanted = " ".join(f"--env {argument}" for argument in context.args)
         raise CommandError(f"serve takes options only: did you mean {wanted}?")
     from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
-    from envhub.server import HubSettings, Tokens, read_tokens
+    from envhub.pool import WorkerCare
+    from envhub.server import HubSettings, Tokens, read_tokens, set_up_logs
     from envhub.session import SessionSettings
 
     file = read_hub_file(config) if config is not None else HubConfig()
@@ -80,16 +96,15 @@ def serve(
     plans = envs_to_serve(file, arguments, assignments, replicas, workers)
     if not plans:
         raise CommandError("nothing to serve: add --env NAME (see `envhub list`) or --config hub.toml")
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    as_json_lines = log_format == "json" or (log_format is None and not sys.stderr.isatty())
+    set_up_logs(sys.stderr, as_json_lines, logging.INFO if verbose else logging.WARNING)
     listen_on = host or file.host or DEFAULT_HOST
     hub_settings = HubSettings(
         token=file.token if token is None else token,
         tokens=None if tokens is None else Tokens(read_tokens(tokens)),
         host=listen_on,
         max_body_bytes=max_body_bytes,
+        care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
         sessions=SessionSettings(idle_timeout_s=idle_timeout),
     )
     run_hub(

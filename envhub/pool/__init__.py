@@ -4,7 +4,7 @@
 operations and answers each through a callback. Nothing here knows of sessions or HTTP.
 """
 
-from envhub.pool._care import WorkerCare
+from envhub.pool._care import WorkerCare, private_bytes
 from envhub.pool._channel import HUNG
 from envhub.pool._death import KINDS, Death
 from envhub.pool._errors import LoadFailed, NoFreeReplica, PoolError, QueueFull
@@ -26,4 +26,5 @@ __all__ = [
     "Replica",
     "Sink",
     "WorkerCare",
+    "private_bytes",
 ]

@@ -48,6 +48,7 @@ class PoolStatus:
 
     total: int
     free: int
+    leased: int
     queued: int
     workers: int
     ready_workers: int
@@ -123,6 +124,8 @@ class Pool:
         """Episodes that were brought to another worker."""
         self.divergences = 0
         """Replays that differed from the record."""
+        self.repeats = 0
+        """Steps asked for again, which were answered without being executed again."""
         self._restarts = 0
         self._failure: str | None = None
         self._stopping = False
@@ -256,6 +259,7 @@ class Pool:
                 return
             except (LoadFailed, OSError) as failure:  # OSError: no more descriptors, memory or processes
                 worker.failure = str(failure)
+                self.deaths["not_started"] += 1
                 worker.quick_deaths += 1
                 log.error(
                     "%s: worker %d can't start: %s",
@@ -366,6 +370,7 @@ class Pool:
         return PoolStatus(
             total=sum(len(worker.replicas) for worker in self._workers),
             free=sum(map(len, self._free.values())),
+            leased=sum(replica.leased for worker in self._workers for replica in worker.replicas),
             queued=len(self._waiters),
             workers=len(self._workers),
             ready_workers=sum(worker.answering for worker in self._workers),

@@ -24,6 +24,8 @@ MAX_MESSAGE = 1 << 17
 STDERR_LINES = 80
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
+HUB_TOKEN = "ENVHUB_TOKEN"
+"""The hub's secret in its own environment variables; none of an environment's business."""
 # One process a core is the parallelism; native thread pools inside each would only fight over cores.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -75,6 +77,7 @@ class Template:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         environ = {**dict.fromkeys(SINGLE_THREADED, "1"), **os.environ, "PYTHONUNBUFFERED": "1"}
+        environ.pop(HUB_TOKEN, None)
         try:
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(

@@ -87,6 +87,11 @@ class Recorder:
         except OSError:  # a full disk: the log goes on growing, or waits
             self.state.limit *= 2
 
+    @property
+    def dropped(self) -> int:
+        """Bytes that were never written, because the disk took nothing for too long."""
+        return sum(log.dropped for log in self._logs)
+
     def leave(self) -> None:
         """The hub stops: with a state's log, the sessions that are open stay open in it."""
         self.flush()

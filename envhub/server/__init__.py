@@ -6,6 +6,7 @@ lane for steps, and a FastAPI application for everything else.
 
 from envhub.server._app import create_app
 from envhub.server._hub import Hub, HubSettings
+from envhub.server._logs import set_up_logs
 from envhub.server._protocol import HttpProtocol
 from envhub.server._tokens import Role, Token, Tokens, append_token, read_tokens
 
@@ -19,4 +20,5 @@ __all__ = [
     "append_token",
     "create_app",
     "read_tokens",
+    "set_up_logs",
 ]

@@ -9,6 +9,7 @@ import logging
 import re
 import secrets
 
+import msgspec
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,6 +17,7 @@ from envhub.server._guard import Guard
 from envhub.server._http import error_headers, send_error
 from envhub.server._tokens import Tokens
 from envhub.session import CALLER, HubError
+from envhub_sdk._wire import ErrorReply
 
 log = logging.getLogger("envhub.server")
 
@@ -26,13 +28,18 @@ _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
 class _Answer:
-    """A request's `send`, which adds the request id and knows whether an answer has begun."""
+    """A request's `send`, which adds the request id and knows whether an answer has begun.
 
-    __slots__ = ("_request_id", "_send", "started")
+    It logs answers of status 5xx, but not those to who asks whether the hub is ready.
+    """
 
-    def __init__(self, send: Send, request_id: bytes) -> None:
+    __slots__ = ("_failed", "_path", "_request_id", "_send", "started")
+
+    def __init__(self, send: Send, request_id: bytes, path: str) -> None:
         self._send = send
         self._request_id = request_id
+        self._path = path
+        self._failed = False
         self.started = False
 
     async def __call__(self, message: Message) -> None:
@@ -40,7 +47,26 @@ class _Answer:
         if not self.started and message["type"].endswith("response.start"):
             self.started = True
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._request_id)]
+            self._failed = message["status"] >= 500 and self._path != "/readyz"
+        elif self._failed:
+            self._log(message.get("body", b""))
         await self._send(message)
+
+    def _log(self, body: bytes) -> None:
+        self._failed = False
+        error = msgspec.json.decode(body, type=ErrorReply).error
+        log_error(self._path, self._request_id.decode(), HubError(error.code, error.message, error.details))
+
+
+def log_error(what: str, request_id: str, error: HubError) -> None:
+    """Logs that a request was answered with an error that is not the client's."""
+    about = {
+        "request_id": request_id,
+        "code": error.code,
+        "session": error.details.get("session_id"),
+        "env": error.details.get("env"),
+    }
+    log.warning("%s answered %d %s: %s", what, error.status, error.code, error.message, extra=about)
 
 
 class Gate:
@@ -92,7 +118,7 @@ class Gate:
         request_id = request_id or f"{self._prefix}-{next(self._numbers)}".encode()
         scope["request_id"] = request_id.decode()
 
-        answer = _Answer(send, request_id)
+        answer = _Answer(send, request_id, scope["path"])
         try:
             self._guard.check(host, origin, content_type)
             self._identify(scope["path"], authorization)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from envhub.pool import NoFreeReplica, Pool, PoolPlan
+from envhub.pool import NoFreeReplica, Pool, PoolPlan, WorkerCare
 from envhub.record import Recorder
 from envhub.server._tokens import Tokens
 from envhub.session import HubError, Sessions, SessionSettings, await_saved, resume
@@ -30,6 +30,7 @@ class HubSettings:
             let in (see `Gate`).
         max_body_bytes: The largest request body.
         max_queue: How many callers may wait for replicas of one environment.
+        care: How much memory a worker may hold, and when it is replaced.
         sessions: What holds for a session whose opener says nothing.
     """
 
@@ -38,6 +39,7 @@ class HubSettings:
     host: str | None = None
     max_body_bytes: int = 16 * 2**20
     max_queue: int = 1024
+    care: WorkerCare = field(default_factory=WorkerCare)
     sessions: SessionSettings = field(default_factory=SessionSettings)
 
     @property
@@ -64,7 +66,9 @@ class Hub:
     ) -> None:
         self.settings = settings or HubSettings()
         self.pools = {
-            plan.served.spec.name: Pool(plan.served, plan.replicas, plan.workers, self.settings.max_queue)
+            plan.served.spec.name: Pool(
+                plan.served, plan.replicas, plan.workers, self.settings.max_queue, self.settings.care
+            )
             for plan in plans
         }
         self.sessions = Sessions(self.pools, self.settings.sessions, recorder)
@@ -114,7 +118,7 @@ class Hub:
                 continue
             found[name] = f"{status.ready_workers} of {status.workers} workers are up"
             if status.failure:
-                found[name] += f"; the last one failed: {status.failure}"
+                found[name] += f"; {status.failure}"
         return found
 
     def env_info(self, name: str) -> EnvInfo:

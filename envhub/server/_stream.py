@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
+from envhub.server._gate import log_error
 from envhub.server._http import decode
 from envhub.server._hub import Hub
 from envhub.session import CALLER, Answer, HubError, Sink
@@ -37,7 +38,7 @@ async def serve_stream(hub: Hub, scope: Scope, receive: Receive, send: Send) -> 
     """Serves one connection until it closes."""
     await receive()  # websocket.connect
     await send({"type": "websocket.accept"})
-    connection = _Connection(hub, send)
+    connection = _Connection(hub, send, scope["request_id"])
     tasks = [asyncio.create_task(connection.read(receive)), asyncio.create_task(connection.write())]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -53,7 +54,8 @@ async def serve_stream(hub: Hub, scope: Scope, receive: Receive, send: Send) -> 
 class _Connection:
     """One connection: what is under way on it and what is ready to be sent."""
 
-    def __init__(self, hub: Hub, send: Send) -> None:
+    def __init__(self, hub: Hub, send: Send, request_id: str) -> None:
+        self._request_id = request_id
         self._hub = hub
         self._sessions = hub.sessions
         self._caller = CALLER.get()
@@ -136,6 +138,8 @@ class _Connection:
     # -- replies ------------------------------------------------------------------------------------
 
     def _reply(self, as_text: bool, number: int | None, answer: Answer) -> None:
+        if isinstance(answer, HubError) and answer.status >= 500:
+            log_error(f"stream message {number}", self._request_id, answer)
         body = answer.encode() if isinstance(answer, HubError) else answer
         head = b'{"id":null,' if number is None else b'{"id":%d,' % number
         reply = head + body[1:]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -17,6 +18,9 @@ class HubError(Exception):
         message: What happened, to whom, and what to do next.
         details: Facts for programs.
     """
+
+    told: ClassVar[Counter[str]] = Counter()
+    """How many errors of each code this process has told its clients."""
 
     def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -34,5 +38,6 @@ class HubError(Exception):
         return CODES[self.code].status
 
     def encode(self) -> bytes:
-        """The error as the JSON body of an answer."""
+        """The error as the JSON body of an answer; each is counted in `told`."""
+        HubError.told[self.code] += 1
         return msgspec.json.encode(ErrorReply(ErrorBody(self.code, self.message, self.details)))

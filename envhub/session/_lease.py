@@ -87,6 +87,11 @@ class Lease:
         """How many times the worker of this lease has been started."""
         return self._replica.worker.generation
 
+    @property
+    def worker(self) -> int:
+        """The number of its worker."""
+        return self._replica.worker.number
+
     # -- asking -------------------------------------------------------------------------------------
 
     def ask(self, operation: int, payload: bytes, sink: Sink) -> None:
@@ -190,7 +195,7 @@ class Lease:
         return self._pool.served.spec.replayable and self.episode is not None and self.episode.replayable
 
     def _may_move(self) -> bool:
-        """Whether the worker may be replaced now: nothing is lost, and nobody is being brought back already."""
+        """Whether the worker may be replaced now: nothing is lost, and no recovery is under way."""
         episode = self.episode
         return self._ready and (episode is None or self._replayable())
 

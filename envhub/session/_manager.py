@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import logging
 import secrets
 import time
 from collections import Counter, OrderedDict
@@ -37,6 +38,8 @@ from envhub_sdk._wire import (
     StepRequest,
 )
 
+log = logging.getLogger("envhub.session")
+
 REMEMBERED_ENDS = 10_000
 SWEEP_S = 0.5
 DRAIN_LOOK_S = 0.02
@@ -57,6 +60,8 @@ class Counts:
     steps: Counter[str] = field(default_factory=Counter)
     resets: Counter[str] = field(default_factory=Counter)
     opened: Counter[str] = field(default_factory=Counter)
+    points: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By environment and what was done: snapshot, restore, fork (one a new session)."""
     ended: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By environment and reason: session_closed, session_expired, session_lost."""
 
@@ -277,6 +282,8 @@ class Sessions:
     def _forget(self, session: Session, reason: HubError) -> None:
         self._sessions.pop(session.id, None)
         self.counts.ended[session.env, reason.code] += 1
+        if reason.code not in ("session_closed", "session_expired"):
+            log.warning("%s", reason.message, extra={**session.about, "code": reason.code})
         self._ended[session.id] = session.owner, reason
         if len(self._ended) > REMEMBERED_ENDS:
             self._ended.popitem(last=False)
@@ -307,6 +314,7 @@ class Sessions:
         """
         session = self.find(session_id)
         point = await self._point(session)
+        self.counts.points[session.env, "snapshot"] += 1
         snapshot = self.snapshots.add(session.env, point, session.owner)
         kind = b"native" if point.distance == 0 and point.has_state else b"replay"
         return b'{"snapshot_id":"%b","step_index":%d,"kind":"%b"}' % (
@@ -324,6 +332,7 @@ class Sessions:
         self._check_draining()
         session = self.find(session_id)
         gathered = _Gathered(1)
+        self.counts.points[session.env, "restore"] += 1
         session.restore(self.snapshots.find(snapshot_id, session.env).episode, gathered.sink(0))
         return _all_good(await gathered.future)[0]
 
@@ -351,6 +360,7 @@ class Sessions:
                 self.close(fork.id)
             raise
         self.counts.opened[session.env] += len(forks)
+        self.counts.points[session.env, "fork"] += len(forks)
         opened = [self._opened(fork, start) for fork, start in zip(forks, starts, strict=True)]
         return b'{"sessions":[%b]}' % b",".join(opened)
 

@@ -13,6 +13,7 @@ import asyncio
 import functools
 import hashlib
 import json
+import logging
 import random
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ from envhub.session._lease import CHECKPOINT_STEPS, Lease
 from envhub.session._saved import SavedSession
 from envhub.worker import frames
 from envhub_sdk._wire import SessionState, Trajectory
+
+log = logging.getLogger("envhub.session")
 
 Answer = bytes | HubError
 Sink = Callable[[Answer], None]
@@ -98,6 +101,7 @@ class Session:
         """
         if self.busy:
             if self._joins(action, index, episode_id):
+                self._pool.repeats += 1
                 self._joined.append(sink)
             else:
                 self._line.append(lambda: self.step(action, index, episode_id, autoreset, sink))
@@ -164,6 +168,7 @@ class Session:
         if episode_id is not None and self._before is not None and episode_id == self._before.id:
             meant = self._before
         if (episode_id is None or episode_id == meant.id) and (answer := meant.again(index, action)):
+            self._pool.repeats += 1
             return answer
         return HubError(
             "step_index_conflict",
@@ -355,6 +360,7 @@ class Session:
             error.message += f"; the session survives: reset {self.id} to go on"
             error.details["session_survives"] = True
             self.status, self._failure, self._lease.episode = "failed", error, None
+            log.warning("%s", error.message, extra={**self.about, "code": error.code})
             if self.record is not None:
                 self.record.failed(episode.id if episode else None, error.code, error.message)
         return error
@@ -434,6 +440,11 @@ class Session:
                 self.record.renewed(used_us)
 
     # -- looking ------------------------------------------------------------------------------------
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What a log entry says of it besides its words."""
+        return {"session": self.id, "env": self.env, "worker": self._lease.worker}
 
     def state(self, clock_offset: float) -> SessionState:
         """Where the session stands; `clock_offset` turns loop time into Unix time."""

@@ -90,6 +90,7 @@ class Stage:
         self.served = find("echo").resolve()
         self.description = {"data": {"name": "none", "digest": "sha256:0"}}
         self.free = [StageReplica(self) for _ in range(replicas)]
+        self.repeats = 0
         self.total = replicas
         self.waiting: deque[Any] = deque()
         self.sessions = Sessions({"tally": self}, SessionSettings(**settings))  # type: ignore[dict-item]
