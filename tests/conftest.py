@@ -80,6 +80,13 @@ class Processes:
             pid for pid, (state, _, group, *_) in stats.items() if int(group) == pgid and state not in "ZX"
         }
 
+    def children(self, pid: int) -> set[int]:
+        """The living children of a process."""
+        stats = {int(name): self._stat(name) for name in os.listdir("/proc") if name.isdigit()}
+        return {
+            child for child, (state, parent, *_) in stats.items() if int(parent) == pid and state not in "ZX"
+        }
+
     def descendants(self, pid: int) -> set[int]:
         """The living children of a process, their children, and so on."""
         parents = {

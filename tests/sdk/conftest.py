@@ -63,6 +63,51 @@ def hub(url: str) -> Iterator[Hub]:
         yield client
 
 
+class Mortal:
+    """A real hub that can be killed and started again at its address."""
+
+    def __init__(self, *arguments: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._arguments = arguments
+        self.start()
+        assert self._process.stdout is not None
+        assert json.loads(self._process.stdout.readline())["url"] == self.url
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "envhub", "serve", *self._arguments, "--port", str(self._port)]
+        self._process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def restart(self) -> None:
+        self.kill()
+        self.start()
+
+
+@pytest.fixture
+def mortal() -> Iterator[Callable[..., Mortal]]:
+    """Start real hubs that can be killed: `mortal("--env", …)`."""
+    hubs: list[Mortal] = []
+
+    def make(*arguments: str) -> Mortal:
+        hubs.append(Mortal(*arguments))
+        return hubs[-1]
+
+    yield make
+    for hub in hubs:
+        hub.kill()
+
+
 # -- scripted hubs ----------------------------------------------------------------------------------
 
 Handler = Callable[[httpx.Request], httpx.Response]

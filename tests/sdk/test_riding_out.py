@@ -2,11 +2,8 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import socket
-import subprocess
-import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -321,49 +318,9 @@ async def test_many_episodes_at_once_survive_an_outage(url: str) -> None:
 # -- a real hub that is killed and started again ------------------------------------------------------
 
 
-class Mortal:
-    """A real hub that can be killed and started again at its address."""
-
-    def __init__(self, *arguments: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._arguments = arguments
-        self.start()
-        assert self._process.stdout is not None
-        assert json.loads(self._process.stdout.readline())["url"] == self.url
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "envhub", "serve", *self._arguments, "--port", str(self._port)]
-        self._process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-    def restart(self) -> None:
-        self.kill()
-        self.start()
-
-
-@pytest.fixture
-def mortal() -> Iterator[Callable[..., Mortal]]:
-    hubs: list[Mortal] = []
-
-    def make(*arguments: str) -> Mortal:
-        hubs.append(Mortal(*arguments))
-        return hubs[-1]
-
-    yield make
-    for hub in hubs:
-        hub.kill()
-
-
 @pytest.mark.usefixtures("short_pauses")
 def test_a_hub_that_was_killed_is_waited_for_and_says_that_it_lost_its_sessions(
-    mortal: Callable[..., Mortal],
+    mortal: Callable[..., Any],
 ) -> None:
     hub = mortal("--env", "frozenlake=2")
     with Hub(hub.url) as client, client.make("frozenlake") as env:
@@ -378,7 +335,7 @@ def test_a_hub_that_was_killed_is_waited_for_and_says_that_it_lost_its_sessions(
 
 
 def test_the_asynchronous_twin_waits_for_a_hub_that_was_killed(
-    mortal: Callable[..., Mortal], monkeypatch: pytest.MonkeyPatch
+    mortal: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.05)
     hub = mortal("--env", "echo=2")
