@@ -97,7 +97,7 @@ class Lease:
     def ask(self, operation: int, payload: bytes, sink: Sink) -> None:
         """Has the environment do one operation; nothing else may be under way."""
         self._asked = _Asked(operation, payload, sink)
-        if self._ready:
+        if self._ready and self._replica.worker.ready:  # else `_recover` will be called, and send it
             self._send(self._asked)
 
     def go_to(self, episode: Episode, sink: Sink) -> None:
@@ -151,7 +151,9 @@ class Lease:
     def checkpoint(self) -> None:
         """Takes a native snapshot now and then, so that a replay never starts far back."""
         episode = self.episode
-        if episode is None or not self._ready or episode.distance < CHECKPOINT_STEPS:
+        if episode is None or episode.distance < CHECKPOINT_STEPS:
+            return
+        if not self._ready or not self._replica.worker.ready:
             return
         if not self._pool.description.get("native_snapshot") or self._failed_checkpoints >= MAX_DEATHS:
             return
@@ -171,7 +173,6 @@ class Lease:
     def _worker_lost(self) -> None:
         self._ready = False
         asked = self._asked
-        self._turn_over = None  # the line ended with the worker
         if self._replay is not None:
             self._drop_replay()
             self._replay_deaths += 1
@@ -202,6 +203,9 @@ class Lease:
     def _recover(self) -> None:
         """Brings the environment of a worker to the episode; called when a new worker is up, too."""
         self._ready = False
+        if not self._replica.worker.ready:  # called again when it is
+            self._start_clock()
+            return
         self._behind = self.episode is not None and self._resets()
         if self.episode is None or self._behind:
             self._recovered()
@@ -230,7 +234,7 @@ class Lease:
             self._replay.drop()
             self._replay = None
         turn_over, self._turn_over = self._turn_over, None
-        if turn_over is not None:
+        if turn_over is not None and self._replica.worker.ready:  # else the line ended with the worker
             turn_over()
 
     def _replayed(self, divergence: Divergence | None) -> None:
