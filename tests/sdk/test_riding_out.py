@@ -7,6 +7,7 @@ import socket
 import threading
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -349,3 +350,36 @@ def test_the_asynchronous_twin_waits_for_a_hub_that_was_killed(
             await env.reset()
 
     asyncio.run(run())
+
+
+@pytest.mark.usefixtures("short_pauses")
+@pytest.mark.parametrize(
+    ("name", "actions"), [("webshop", ["search[tea]", "click[back to search]"]), ("CartPole-v1", [0, 1])]
+)
+def test_a_run_on_a_hub_that_keeps_its_state_survives_its_deaths(
+    mortal: Callable[..., Any], tmp_path: Path, name: str, actions: list[Any]
+) -> None:
+    source = name if name == "webshop" else f"gymnasium:{name}"
+    hub = mortal("--env", f"{source}=2", "--state-dir", str(tmp_path / "state"))
+    runs = []
+    with Hub(hub.url) as client:
+        for deadly in (False, True):
+            seen: list[Any] = []
+            with client.make(name) as env:
+                seen.append(env.reset(seed=5))
+                seen.append(env.step(actions[0]))
+                if deadly:
+                    hub.restart()
+                seen.append(env.step(actions[1]))
+                (fork,) = env.fork()
+                seen.append(fork.step(actions[0]))
+                if deadly:
+                    hub.restart()
+                seen += [fork.step(actions[1]), env.step(actions[0]), env.trajectory().observations]
+                if deadly:
+                    hub.restart()
+                seen.append(env.reset(seed=6))
+                fork.close()
+            runs.append(str(seen))
+        assert client.sessions() == []
+    assert runs[0] == runs[1]
