@@ -39,14 +39,14 @@ class AsyncHub(BaseHub):
     blocks it for longer than the idle timeout loses its sessions, so slow policies should be `async`.
 
     Args:
-        url: Where the hub is; default ENVHUB_URL, else http://127.0.0.1:8000.
+        url: Where the hub is, with or without `/v1`; default ENVHUB_URL, else http://127.0.0.1:8000.
         token: Bearer token; default ENVHUB_TOKEN, else none.
         timeout: Seconds to wait for an answer, on top of what the environment may rightly take.
         retries: How often a request is sent again.
         transport: An httpx transport to use instead of the network.
 
     Raises:
-        ValueError: `url` is no http or https URL.
+        ValueError: `url` is no http or https URL, or `token` is not printable ASCII.
     """
 
     def __init__(

@@ -30,14 +30,19 @@ class BaseHub:
     """Builds requests and reads answers; the subclasses do the I/O."""
 
     def __init__(self, url: str | None, token: str | None, timeout: float, retries: int) -> None:
-        self.url = (url or os.environ.get("ENVHUB_URL") or DEFAULT_URL).rstrip("/")
-        """Where the hub is."""
+        self.url = (url or os.environ.get("ENVHUB_URL") or DEFAULT_URL).rstrip("/").removesuffix("/v1")
+        """Where the hub is, without the `/v1` of its API."""
         self._token = (token or os.environ.get("ENVHUB_TOKEN") or "").strip()
         self._timeout = timeout
         self._retries = retries
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{self.url!r} is no URL of a hub: write it like {DEFAULT_URL}")
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise ValueError(
+                "the token (token= or ENVHUB_TOKEN) has characters that a request can't carry: a token is "
+                "printable ASCII, check what was copied"
+            )
         self._loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
 
     def __repr__(self) -> str:
