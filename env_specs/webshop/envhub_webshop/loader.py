@@ -138,7 +138,7 @@ class ProductReader:
         if asin not in self._attributes and self._synthetic:
             raise DataError(
                 f"{file.name}: item {asin} is missing. Synthetic goals need an entry for each product: add"
-                f" it, or set human_goals = true ({file})"
+                f" it, or take the goals that people wrote (human_goals = true) ({file})"
             )
         item = Item(self._attributes.get(asin, {}), file, f"item {asin}")
         attributes = item.texts("attributes", NO_ATTRIBUTES)
