@@ -22,6 +22,7 @@ from envhub.worker.replica import FAILURE_MARK
 WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
 MAX_MESSAGE = 1 << 17
 STDERR_LINES = 80
+logging.getLogger("envhub.worker").addHandler(logging.NullHandler())  # quiet where nobody set up logging
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
 # One process a core is the parallelism; native thread pools inside each would only fight over cores.
