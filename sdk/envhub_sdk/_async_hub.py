@@ -223,7 +223,7 @@ class AsyncHub(BaseHub):
         sessions = await self._heartbeat.stop()
         if sessions and not self._client.is_closed:
             with contextlib.suppress(EnvHubError):
-                await self._send(_calls.close(sessions, once=True))
+                await self._send(_calls.close(sessions))
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:

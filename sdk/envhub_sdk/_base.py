@@ -16,8 +16,6 @@ T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 CONNECT_TIMEOUT_S = 5.0
-BEAT_TIMEOUT_S = 10.0
-"""Longest wait for the answer to a keepalive, or to a close at the end of the program."""
 IDLE_CONNECTION_S = 4.0
 """How long an unused connection is kept: less than servers keep it (uvicorn: 5 s), lest both act at once."""
 READY_PAUSE_S = 0.1
@@ -61,9 +59,14 @@ class BaseHub:
         }
 
     def _request(self, client: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+        if client.is_closed:
+            raise _exceptions.HubClosed(
+                f"{self} is closed, and with it the environments made by it: make another hub",
+                session=call.session,
+            )
         seconds = self._timeout + call.grace_s
-        if call.once:
-            seconds = min(seconds, BEAT_TIMEOUT_S)
+        if call.once_s is not None:
+            seconds = min(seconds, call.once_s)
         headers = {"content-type": "application/json"} if call.content is not None else None
         return client.build_request(
             call.method,

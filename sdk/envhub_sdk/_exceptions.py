@@ -6,6 +6,7 @@
      |  + AnswerTimeout             the answer took too long
      |  + AnswerLost                the connection broke before the answer was whole
      + UnexpectedAnswer             an answer that is not API v1's (a proxy's page, another program)
+     + HubClosed                    `close()` of the Hub was called before
      + BatchError                   some sub-environments of a vector step or reset failed
      + ApiError                     the hub said no; one class a code:
         + MalformedRequest              malformed_request
@@ -66,6 +67,7 @@ __all__ = [
     "EpisodeFailed",
     "EpisodeLost",
     "EpisodeOver",
+    "HubClosed",
     "InternalError",
     "InvalidAction",
     "InvalidOptions",
@@ -154,6 +156,12 @@ class UnexpectedAnswer(EnvHubError):
     """Something answered, but not with API v1: a proxy, another program, or a hub of another version."""
 
     code = "unexpected_answer"
+
+
+class HubClosed(EnvHubError):
+    """The `Hub` was closed, and with it the environments made by it: make another hub."""
+
+    code = "hub_closed"
 
 
 class ApiError(EnvHubError):

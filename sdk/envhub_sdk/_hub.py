@@ -238,7 +238,7 @@ class Hub(BaseHub):
         sessions = self._heartbeat.stop()
         if sessions and not self._client.is_closed:
             with contextlib.suppress(EnvHubError):
-                self._send(_calls.close(sessions, once=True))
+                self._send(_calls.close(sessions))
         self._client.close()
 
     def __enter__(self) -> Self:

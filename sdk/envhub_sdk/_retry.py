@@ -27,7 +27,7 @@ class Attempts:
 
     def __init__(self, call: Call[Any], retries: int) -> None:
         self._call = call
-        self._left = 0 if call.once else retries
+        self._left = retries if call.once_s is None else 0
         self._pause = FIRST_PAUSE_S
         self._deadline = None if call.patience_s is None else time.monotonic() + call.patience_s
 

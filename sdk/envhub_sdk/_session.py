@@ -66,11 +66,17 @@ def draw(stream: np.random.Generator) -> int:
 def start_of(
     settings: Settings, options: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any] | str | None, dict[str, Any]]:
-    """Split reset options into the wire's task and options; the settings fill in what they leave out."""
+    """Split reset options into the wire's task and options; the settings fill in what they leave out.
+
+    Raises:
+        TypeError: The task is neither a dict nor an id.
+    """
     rest = dict(options or {})
     task: Task | None = rest.pop("task", settings.task)
     if task is None and settings.split is not None:
         rest.setdefault("split", settings.split)
+    if task is not None and not isinstance(task, str | Mapping):
+        raise TypeError(f"task is {task!r:.80}: give a dict as hub.tasks() lists it, or its id, as text")
     return (task if task is None or isinstance(task, str) else dict(task)), rest
 
 

@@ -70,6 +70,17 @@ def test_tasks_and_splits_are_chosen_by_make_and_by_reset(hub: Hub) -> None:
             env.reset(options={"task": "nosuchtask"})
 
 
+@pytest.mark.parametrize("task", [5, ["a"], 1.5])
+def test_what_is_no_task_is_refused_with_what_is_one(scripts: Any, task: Any) -> None:
+    with scripts.hub().client() as client:
+        with pytest.raises(TypeError, match=r"task is .*: give a dict as hub.tasks\(\) lists it, or its id"):
+            client.make("echo").reset(options={"task": task})
+        with pytest.raises(TypeError, match="task is"):
+            client.make("echo", task=task).reset()
+        with pytest.raises(TypeError, match="task is"):
+            client.make_vec("echo", 2).reset(options={"tasks": [task, task]})
+
+
 def test_a_session_is_opened_by_the_first_reset_and_kept(hub: Hub) -> None:
     env = hub.make("echo")
     assert env.session_id is None

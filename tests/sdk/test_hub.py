@@ -175,6 +175,43 @@ def test_closing_a_hub_closes_its_sessions_and_its_thread(scripts: Any) -> None:
     client.close()
 
 
+async def test_a_closed_hub_says_that_it_is_closed(scripts: Any) -> None:
+    hub = scripts.hub().client()
+    env = hub.make("echo")
+    env.reset()
+    hub.close()
+    for call in (hub.envs, lambda: hub.make("echo"), lambda: env.step("x"), env.reset):
+        with pytest.raises(envhub_sdk.HubClosed, match=r"Hub\('http://hub.test'\) is closed"):
+            call()
+    env.close()
+    twin = scripts.hub().async_client()
+    await twin.close()
+    with pytest.raises(envhub_sdk.HubClosed, match="AsyncHub"):
+        await twin.make("echo")
+
+
+async def test_closing_is_tried_once_and_never_fails(scripts: Any) -> None:
+    closes: list[float] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/close":
+            closes.append(request.extensions["timeout"]["read"])
+            raise httpx.ConnectError("refused")
+        return script(request)  # type: ignore[no-any-return]
+
+    script = scripts.hub()
+    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as hub:
+        env, envs = hub.make("echo"), hub.make_vec("echo", 2)
+        env.reset()
+        env.close()
+        envs.reset()
+        envs.close()
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(handler)) as twin:
+        async with await twin.make("echo") as one:
+            await one.reset()
+    assert closes == [5.0] * 3
+
+
 def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> None:
     program = (
         "import sys, envhub_sdk\n"
