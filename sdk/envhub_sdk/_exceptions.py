@@ -301,7 +301,7 @@ class UnknownSession(SessionGone):
     """No session has this id; a restarted hub has forgotten its sessions. `reset()` opens another."""
 
     code = "unknown_session"
-    _advice = "a restarted hub has forgotten its sessions: reset() opens another"
+    _advice = "reset() opens another"
 
 
 class SessionExpired(SessionGone):
