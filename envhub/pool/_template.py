@@ -17,7 +17,7 @@ from typing import Any
 
 from envhub.pool._errors import LoadFailed
 from envhub.spec import ServedSpec
-from envhub.worker.replica import FAILURE_MARK
+from envhub.worker.frames import FAILURE_MARK
 
 WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
 MAX_MESSAGE = 1 << 17
