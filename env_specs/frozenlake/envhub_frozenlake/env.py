@@ -47,7 +47,7 @@ class FrozenLakeEnv:
         env_max_steps: int = 8,
     ) -> None:
         if env_max_steps < 0:
-            raise ValueError(f"env_max_steps must not be negative, got {env_max_steps}")
+            raise InvalidOptions(f"env_max_steps must not be negative, got {env_max_steps}")
         self._tasks = shared or Tasks(train_size, test_size, map_max_size)
         self._env_max_steps = env_max_steps
         self._map: Map = ()

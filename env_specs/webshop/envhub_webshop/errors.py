@@ -16,7 +16,7 @@ class UnknownTask(ValueError):
 
 
 class InvalidOptions(ValueError):
-    """A reset came with options that can't be followed."""
+    """A setting, or an option of a reset, can't be followed."""
 
     envhub_code = "invalid_options"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from envhub_webshop import files
 from envhub_webshop.catalogue import MemoryCatalogue
-from envhub_webshop.errors import DataError
+from envhub_webshop.errors import DataError, InvalidOptions
 from envhub_webshop.goals import (
     DEFAULT_PRICE,
     HumanInstruction,
@@ -42,10 +42,10 @@ def load(folder: Path, *, name: str, human: bool, seed: int, num_products: int =
 
     Raises:
         DataError: A file is missing or wrong; names file, item and field.
-        ValueError: `num_products` is negative.
+        InvalidOptions: `num_products` is negative.
     """
     if num_products < 0:
-        raise ValueError(f"num_products = {num_products}: give 0 for all products or a number above 0")
+        raise InvalidOptions(f"num_products = {num_products}: give 0 for all products or a number above 0")
     found = files.find(folder, num_products, human)
     rng = random.Random(seed)
     reader = ProductReader(

@@ -196,7 +196,7 @@ def test_env_max_steps_decides_which_boards_are_used() -> None:
         env = FrozenLakeEnv(shared=TASKS, env_max_steps=depth)
         boards.add(env.reset(options={"task": task})[0])
     assert len(boards) > 1
-    with pytest.raises(ValueError, match="env_max_steps"):
+    with pytest.raises(InvalidOptions, match="env_max_steps"):
         FrozenLakeEnv(shared=TASKS, env_max_steps=-1)
 
 

@@ -250,7 +250,7 @@ def test_unknown_modes_are_refused(make_env: MakeEnv) -> None:
         WebShopEnv(shared, mode="faithfull")
     with pytest.raises(ValueError, match="no observation mode 'image'"):
         WebShopEnv(shared, observation_mode="image")
-    with pytest.raises(ValueError, match="num_products = -1"):
+    with pytest.raises(InvalidOptions, match="num_products = -1"):
         make_env(PRODUCTS, num_products=-1)
 
 
@@ -266,8 +266,9 @@ def test_a_prepared_folder_plays_the_same(make_env: MakeEnv, tmp_path: Path) -> 
     )
     with pytest.raises(
         DataError, match=r"was prepared with seed = 0, not 3\. Serve it with --set webshop\.seed=0"
-    ):
+    ) as caught:
         WebShopEnv(data_dir=str(folder), human_goals=False, seed=3)
+    assert caught.value.envhub_code == "invalid_options", "so that a hub tells the message alone"
 
 
 def test_the_embedded_catalogue_is_the_default() -> None:
