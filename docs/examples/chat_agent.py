@@ -13,14 +13,19 @@ import argparse
 import asyncio
 import json
 import os
+import sys
 from typing import Any
 
 import httpx
 
-from envhub_sdk import AsyncHub
+from envhub_sdk import AsyncHub, Trajectory
 
 PROMPT = """You act in an environment. Each message shows what you see. {description}
 Think briefly, then write the action alone on the last line of your answer."""
+
+
+class ModelFailed(Exception):
+    """The endpoint could not be asked, or refused."""
 
 
 class ChatPolicy:
@@ -43,9 +48,15 @@ class ChatPolicy:
 
     async def _ask(self) -> str:
         body = {"model": self._model, "messages": self._messages}
-        response = await self._client.post("chat/completions", json=body)
-        response.raise_for_status()
-        return response.json()["choices"][0]["message"]["content"] or ""
+        try:
+            response = await self._client.post("chat/completions", json=body)
+            response.raise_for_status()
+            return response.json()["choices"][0]["message"]["content"] or ""
+        except httpx.HTTPStatusError as error:
+            said = error.response.text[:300]
+            raise ModelFailed(f"{error.request.url} answered {error.response.status_code}: {said}") from error
+        except httpx.TransportError as error:
+            raise ModelFailed(f"no answer from {error.request.url}: {error!r}") from error
 
 
 def action_in(answer: str) -> str:
@@ -53,6 +64,12 @@ def action_in(answer: str) -> str:
     lines = [line.strip() for line in answer.splitlines() if line.strip(" `")]
     last = lines[-1].strip("`") if lines else ""
     return last.removeprefix("Action:").strip()
+
+
+def stop_where_nothing_works(done: int, total: int, episode: Trajectory) -> None:
+    """Go no further when the first episode that ends does so without a word of the model."""
+    if done == 1 and episode.steps == 0 and episode.error and episode.error.type == ModelFailed.__name__:
+        raise ModelFailed(episode.error.message)
 
 
 async def play(arguments: argparse.Namespace) -> None:
@@ -70,6 +87,7 @@ async def play(arguments: argparse.Namespace) -> None:
             seed=arguments.seed,
             max_steps=arguments.max_steps,
             concurrency=arguments.concurrency,
+            progress=stop_where_nothing_works,
         )
     for number, episode in enumerate(episodes):
         outcome = f"return {episode.episode_return:.2f} in {episode.steps} steps"
@@ -88,7 +106,14 @@ def main() -> None:
     parser.add_argument("--max-steps", type=int, default=30)
     parser.add_argument("--concurrency", type=int, default=16, help="episodes at a time")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds to wait for the model")
-    asyncio.run(play(parser.parse_args()))
+    arguments = parser.parse_args()
+    failures: tuple[Exception, ...] = ()
+    try:
+        asyncio.run(play(arguments))
+    except* ModelFailed as group:  # episodes are played by a group of tasks
+        failures = group.exceptions
+    if failures:
+        sys.exit(f"the model can't be asked: {failures[0]}")
 
 
 if __name__ == "__main__":

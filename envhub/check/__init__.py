@@ -26,7 +26,7 @@ async def run_checks(served: ServedSpec) -> AsyncIterator[Result]:
     """
     lab = Lab(served)
     try:
-        result = await _judge("loads", _load(lab))
+        result = await _judge("loads", _load(lab), served)
         yield result
         outcomes: dict[str, Outcome] = {"loads": result.outcome}
         for name, (check, needs) in _CHECKS.items():
@@ -34,7 +34,7 @@ async def run_checks(served: ServedSpec) -> AsyncIterator[Result]:
             if missing:
                 result = Result(name, "SKIP", f"means nothing before {missing[0]!r} passes")
             else:
-                result = await _judge(name, check(lab))
+                result = await _judge(name, check(lab), served)
             outcomes[name] = result.outcome
             yield result
     finally:
@@ -46,19 +46,23 @@ async def _load(lab: Lab) -> str:
     return f"built in Python {lab.description['python']}"
 
 
-async def _judge(name: str, check: Awaitable[str]) -> Result:
+async def _judge(name: str, check: Awaitable[str], served: ServedSpec) -> Result:
     try:
         return Result(name, "PASS", await check)
     except Fault as fault:
-        return Result(name, "FAIL", str(fault), fault.next_step)
+        where = _where(fault.traceback, served)
+        next_step = f"{fault.next_step}; look at {where}" if where else fault.next_step
+        return Result(name, "FAIL", str(fault), next_step, fault.traceback)
     except NotTried as reason:
         return Result(name, "SKIP", str(reason), reason.next_step)
     except Refused as refused:
-        return Result(name, "FAIL", f"{refused.code}: {refused}", _where(refused))
+        where = _where(refused.traceback, served)
+        next_step = f"look at {where}" if where else "make the environment answer"
+        return Result(name, "FAIL", f"{refused.code}: {refused}", next_step, refused.traceback)
 
 
-def _where(refused: Refused) -> str:
-    """Return what to do about an unexpected error: look at the line that raised it."""
-    trace = refused.details.get("traceback", "")
-    lines = [line.strip() for line in trace.splitlines() if line.lstrip().startswith("File ")]
-    return f"look at {lines[-1].removeprefix('File ')}" if lines else "make the environment answer"
+def _where(trace: str, served: ServedSpec) -> str:
+    """Return the innermost line of a traceback that lies in the spec's folder, else the innermost one."""
+    lines = [line.strip().removeprefix("File ") for line in trace.splitlines() if line.startswith('  File "')]
+    own = [line for line in lines if line.startswith(f'"{served.spec.path}/')]
+    return next(reversed(own or lines), "")

@@ -11,6 +11,7 @@ from envhub.pool import LoadFailed, Pool, Replica
 from envhub.spec import ServedSpec
 from envhub_sdk import spaces
 
+TRACEBACK = "Traceback (most recent call last):"
 EPISODES = 5
 STEPS = 40
 PAIRS = 9
@@ -87,7 +88,9 @@ class Lab:
         try:
             await pool.start()
         except LoadFailed as failure:
-            raise Fault(str(failure), "make the entry point importable and its class buildable") from None
+            reason, head, trace = str(failure).partition(TRACEBACK)
+            next_step = "make the entry point importable and its class buildable"
+            raise Fault(reason.rstrip(), next_step, head + trace) from None
         self._pools.append(pool)
         return pool
 

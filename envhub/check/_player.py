@@ -17,12 +17,12 @@ Action = bytes
 
 
 class Refused(Exception):
-    """The worker answered with an error: `code` is the API's, `details` may hold a traceback."""
+    """The worker answered with an error: `code` is the API's; of failures there is a `traceback`."""
 
     def __init__(self, code: str, message: str, details: dict[str, Any]) -> None:
         super().__init__(message)
         self.code = code
-        self.details = details
+        self.traceback = str(details.get("traceback", ""))
 
 
 class CannotAct(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import ipaddress
 import json
 import os
@@ -22,12 +23,14 @@ from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
 from envhub.record import Recorder
 from envhub.server import HttpProtocol, Hub, HubSettings, create_app
+from envhub.spec import ServedSpec
 
 KEEP_ALIVE_S = 75
 """How long a connection may lie idle: longer than clients keep theirs, so that they are never the second
 to know."""
 SHUTDOWN_S = 1
 """How long requests under way may take once the hub is told to stop."""
+_ISOLATION = "the hub's own Python environment, not a conda-locked one"
 
 
 def run_hub(
@@ -138,7 +141,10 @@ async def _run(
     ending = _Ending()
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        with errors.status(f"Loading {', '.join(hub.pools)} …"):
+        loading = f"Loading {', '.join(hub.pools)} …"
+        if not errors.is_terminal:  # where a status shows nothing
+            errors.print(loading, markup=False)
+        with errors.status(escape(loading)):
             if not await _unless(ending.wanted, hub.start()):
                 return
         _announce(hub, listener, as_json, time.monotonic() - started)
@@ -172,9 +178,9 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
 def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) -> None:
     """Says what is served, on which data, where and how, and how to play it."""
     host, port = listener.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     infos = [hub.env_info(name) for name in hub.pools]
     if as_json:
+        url = _url(host, port)
         ready = {
             "url": url,
             "pid": os.getpid(),
@@ -182,20 +188,47 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
         }
         print(json.dumps(ready), flush=True)
         return
+    everywhere = ipaddress.ip_address(host.partition("%")[0]).is_unspecified
+    url = _url(socket.gethostname() if everywhere else host, port)
     console.print(f"[bold green]EnvHub[/] is ready at [bold]{url}[/] after {seconds:.1f} s")
     for info in infos:
         console.print(f"  [bold]{info.name}[/] {info.version}: {escape(info.summary)}")
-        places = f"{info.replicas['total']} replicas in {info.workers} workers"
-        console.print(
-            f"    {places}, isolation: {info.isolation} (the hub's own interpreter, not conda-locked)"
-        )
+        replicas, workers = _count(info.replicas["total"], "replica"), _count(info.workers, "worker process")
+        console.print(f"    {replicas} in {workers}; isolation: {info.isolation} ({_ISOLATION})")
+        changed = _changed(hub.pools[info.name].served)
+        if changed:
+            console.print(f"    settings: {changed}", markup=False)
         if info.data:
             console.print(f"    data: {escape(str(info.data['name']))}, {info.data['digest']}")
     console.print(f"  docs {url}/docs · metrics {url}/metrics · Ctrl-C stops\n\nPlay it from Python:\n")
-    hub_arguments = f'"{url}"' if hub.settings.open_to_all else f'"{url}", token="…"'
+    token_first = (
+        "" if hub.settings.open_to_all else "    # before: export ENVHUB_TOKEN=… (the hub's token)\n"
+    )
     console.print(
+        f"{token_first}"
         f"    from envhub_sdk import Hub\n"
-        f'    env = Hub({hub_arguments}).make("{infos[0].name}")\n'
+        f'    env = Hub("{url}").make("{infos[0].name}")\n'
         f"    print(env.reset(seed=0))\n",
         markup=False,
+    )
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"1 {noun}" if number == 1 else f"{number} {plural}"
+
+
+def _changed(served: ServedSpec) -> str:
+    """Returns the settings and limits that are not the spec's own."""
+    usual = served.spec.resolve()
+    limits, usual_limits = dataclasses.asdict(served.limits), dataclasses.asdict(usual.limits)
+    values, usual_values = {**served.config, **limits}, {**usual.config, **usual_limits}
+    return ", ".join(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        for key, value in values.items()
+        if key not in usual_values or usual_values[key] != value
     )

@@ -66,6 +66,9 @@ def _print_report(name: str, results: list[Result]) -> None:
     ]
     styles = [("", _STYLES[result.outcome], "") for result in results]
     print_table(("check", "", "what was seen, and what to do"), rows, styles=styles)
+    for result in results:
+        if result.traceback:
+            console.print(f"\n{result.check}: {result.traceback}", markup=False)
     count = {outcome: sum(row[1] == outcome for row in rows) for outcome in _STYLES}
     console.print(
         f"\n{name}: {count['PASS']} passed, {count['FAIL']} failed, {count['SKIP']} skipped", style="bold"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,11 +109,29 @@ def webshop(
     settings = {key: value for key, value in settings.items() if value}  # 0 is the default of both
     if not human_goals:
         settings["human_goals"] = "false"
-    if as_json:
-        print_json({"folder": folder, "settings": settings})
-        return
     words = " ".join(shlex.join(["--set", f"webshop.{key}={value}"]) for key, value in settings.items())
-    console.print(f"Wrote {folder}. Next:\n  envhub serve --env webshop {words}", markup=False)
+    serve = f"envhub serve --env webshop {words}"
+    counts = _counts(settings)
+    if as_json:
+        print_json({"folder": folder, "settings": settings, **counts, "serve": serve})
+        return
+    splits = ", ".join(f"{split} {goals:,}" for split, goals in counts["splits"].items())
+    console.print(
+        f"Wrote {folder}: {counts['products']:,} products, {counts['goals']:,} goals ({splits}). Next:\n"
+        f"  {serve}",
+        markup=False,
+    )
+
+
+def _counts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Open a prepared folder as serving it does, and count what it holds."""
+    spec = find("webshop")
+    env = import_from("webshop", "envhub_webshop.env").WebShopEnv
+    config = spec.resolve(settings).config
+    shop = env(env.load_shared(config), **config)
+    info = shop.data_info()
+    splits = {split: len(shop.tasks(split)) for split in spec.splits}
+    return {"products": info["products"], "goals": info["goals"], "splits": splits}
 
 
 def import_from(name: str, module: str) -> Any:

@@ -17,11 +17,12 @@ from typing import Any
 
 from envhub.pool._errors import LoadFailed
 from envhub.spec import ServedSpec
-from envhub.worker.replica import FAILURE_MARK
+from envhub.worker.frames import FAILURE_MARK
 
 WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
 MAX_MESSAGE = 1 << 17
 STDERR_LINES = 80
+logging.getLogger("envhub.worker").addHandler(logging.NullHandler())  # quiet where nobody set up logging
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
 HUB_TOKEN = "ENVHUB_TOKEN"

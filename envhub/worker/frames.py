@@ -16,6 +16,9 @@ RECORD_SIZE = 16
 MAX_BODY = 1 << 30
 """A larger announced body is a broken peer, not a message."""
 
+FAILURE_MARK = "envhub failure: "
+"""Begins the one line on standard error that tells a failure; its traceback follows without the mark."""
+
 Message = tuple[int, int, int, bytes]
 """(id, code, slot, payload): `code` is an operation on the way in, a status on the way out."""
 

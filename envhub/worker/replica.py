@@ -18,9 +18,6 @@ from .failures import Failure, refusal
 
 Answer = tuple[int, bytes]
 
-FAILURE_MARK = "envhub failure: "
-"""Begins the one line on standard error that tells a failure; its traceback follows without the mark."""
-
 
 class _NoTasks(Exception):
     envhub_code = "unknown_task"
@@ -248,7 +245,7 @@ def _log(message: str, failure: Failure) -> None:
     line = " ".join(message.split())
     where = f" ({failure.place})" if failure.place else ""
     with contextlib.suppress(OSError):  # nobody listens any more
-        print(f"{FAILURE_MARK}{line:.1000}{where}\n{failure.trace}", file=sys.stderr, flush=True)
+        print(f"{frames.FAILURE_MARK}{line:.1000}{where}\n{failure.trace}", file=sys.stderr, flush=True)
 
 
 def _error(code: str, message: str, details: Optional[dict[str, Any]] = None) -> Answer:

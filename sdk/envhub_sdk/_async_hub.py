@@ -39,7 +39,7 @@ class AsyncHub(BaseHub):
     blocks it for longer than the idle timeout loses its sessions, so slow policies should be `async`.
 
     Args:
-        url: Where the hub is; default ENVHUB_URL, else http://127.0.0.1:8000.
+        url: Where the hub is, with or without `/v1`; default ENVHUB_URL, else http://127.0.0.1:8000.
         token: Bearer token; default ENVHUB_TOKEN, else none.
         timeout: Seconds to wait for an answer, on top of what the environment may rightly take.
         retries: How often a request is sent again; 0 also rules out `patience_s`.
@@ -48,7 +48,7 @@ class AsyncHub(BaseHub):
         transport: An httpx transport to use instead of the network.
 
     Raises:
-        ValueError: `url` is no http or https URL.
+        ValueError: `url` is no http or https URL, or `token` is not printable ASCII.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class AsyncHub(BaseHub):
         sessions = await self._heartbeat.stop()
         if sessions and not self._client.is_closed:
             with contextlib.suppress(EnvHubError):
-                await self._send(_calls.close(sessions, once=True))
+                await self._send(_calls.close(sessions))
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:

@@ -17,8 +17,6 @@ T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 CONNECT_TIMEOUT_S = 5.0
-BEAT_TIMEOUT_S = 10.0
-"""Longest wait for the answer to a keepalive, or to a close at the end of the program."""
 IDLE_CONNECTION_S = 4.0
 """How long an unused connection is kept: less than servers keep it (uvicorn: 5 s), lest both act at once."""
 READY_PAUSE_S = 0.1
@@ -33,8 +31,8 @@ class BaseHub:
     def __init__(
         self, url: str | None, token: str | None, timeout: float, retries: int, patience_s: float
     ) -> None:
-        self.url = (url or os.environ.get("ENVHUB_URL") or DEFAULT_URL).rstrip("/")
-        """Where the hub is."""
+        self.url = (url or os.environ.get("ENVHUB_URL") or DEFAULT_URL).rstrip("/").removesuffix("/v1")
+        """Where the hub is, without the `/v1` of its API."""
         self._token = (token or os.environ.get("ENVHUB_TOKEN") or "").strip()
         self._timeout = timeout
         self._retries = retries
@@ -42,6 +40,11 @@ class BaseHub:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{self.url!r} is no URL of a hub: write it like {DEFAULT_URL}")
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise ValueError(
+                "the token (token= or ENVHUB_TOKEN) has characters that a request can't carry: a token is "
+                "printable ASCII, check what was copied"
+            )
         self._loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
 
     def __repr__(self) -> str:
@@ -60,9 +63,14 @@ class BaseHub:
         }
 
     def _request(self, client: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+        if client.is_closed:
+            raise _exceptions.HubClosed(
+                f"{self} is closed, and with it the environments made by it: make another hub",
+                session=call.session,
+            )
         seconds = self._timeout + call.grace_s
-        if call.once:
-            seconds = min(seconds, BEAT_TIMEOUT_S)
+        if call.once_s is not None:
+            seconds = min(seconds, call.once_s)
         headers = {"content-type": "application/json"} if call.content is not None else None
         return client.build_request(
             call.method,

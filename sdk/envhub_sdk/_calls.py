@@ -17,6 +17,11 @@ from envhub_sdk import _png, _wire
 
 T = TypeVar("T")
 
+BEAT_TIMEOUT_S = 10.0
+"""Longest wait for the answer to a keepalive, or to a question after the hub's health."""
+CLOSE_TIMEOUT_S = 5.0
+"""Longest wait for the answer to a close; a hub that is late closes all the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
@@ -27,8 +32,7 @@ class Call(Generic[T]):
         session: The session it is about, for errors.
         grace_s: Seconds the hub may rightly take, on top of the client's `timeout`.
         patience_s: Seconds for which a busy hub is asked again; None: as often as other errors.
-        once: Never send it again.
-        patient: Whether it is worth riding out an absence of the hub.
+        once_s: Send it once only, and wait for the answer no longer than these seconds.
     """
 
     method: str
@@ -39,8 +43,7 @@ class Call(Generic[T]):
     session: str | None = None
     grace_s: float = 0.0
     patience_s: float | None = None
-    once: bool = False
-    patient: bool = True
+    once_s: float | None = None
 
 
 def _reader(kind: type[T]) -> Callable[[httpx.Response], T]:
@@ -76,11 +79,11 @@ def _session(session: str, verb: str) -> str:
 
 
 def health() -> Call[None]:
-    return Call("GET", "/healthz", _nothing, once=True)
+    return Call("GET", "/healthz", _nothing, once_s=BEAT_TIMEOUT_S)
 
 
 def ready() -> Call[None]:
-    return Call("GET", "/readyz", _nothing, once=True)
+    return Call("GET", "/readyz", _nothing, once_s=BEAT_TIMEOUT_S)
 
 
 def envs() -> Call[_wire.EnvList]:
@@ -149,7 +152,7 @@ def fork(session: str, request: _wire.ForkRequest, grace_s: float) -> Call[_wire
 
 
 def keepalive(session: str) -> Call[None]:
-    return Call("POST", _session(session, "keepalive"), _nothing, session=session, once=True)
+    return Call("POST", _session(session, "keepalive"), _nothing, session=session, once_s=BEAT_TIMEOUT_S)
 
 
 def trajectory(session: str) -> Call[_wire.Trajectory]:
@@ -169,7 +172,7 @@ def batch_reset(resets: Sequence[_wire.ResetItem], grace_s: float) -> Call[_wire
     return Call("POST", "/v1/reset", _read_results, _encode(_wire.BatchReset(list(resets))), grace_s=grace_s)
 
 
-def close(session_ids: Sequence[str], once: bool = False) -> Call[None]:
-    """Closes sessions; closed ones may be among them."""
+def close(session_ids: Sequence[str]) -> Call[None]:
+    """Closes sessions; closed ones may be among them. Those of a hub that isn't there need no closing."""
     body = _encode(_wire.BatchClose(list(session_ids)))
-    return Call("POST", "/v1/close", _nothing, body, once=once, patient=False)
+    return Call("POST", "/v1/close", _nothing, body, once_s=CLOSE_TIMEOUT_S)

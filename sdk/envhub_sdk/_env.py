@@ -93,6 +93,7 @@ class Env(gymnasium.Env[Any, Any]):
             UnknownTask: The environment has no such task or split.
             InvalidOptions: The environment refused the seed or the options.
             NoFreeReplica: Every replica was taken for as long as `wait_s`.
+            TypeError: The task is neither a dict nor an id.
             EnvHubError: Whatever else went wrong; the classes say what.
         """
         self._check_open()

@@ -6,6 +6,7 @@
      |  + AnswerTimeout             the answer took too long
      |  + AnswerLost                the connection broke before the answer was whole
      + UnexpectedAnswer             an answer that is not API v1's (a proxy's page, another program)
+     + HubClosed                    `close()` of the Hub was called before
      + BatchError                   some sub-environments of a vector step or reset failed
      + ApiError                     the hub said no; one class a code:
         + MalformedRequest              malformed_request
@@ -47,6 +48,7 @@ The codes and what they mean are in `envhub_sdk._wire.CODES`.
 from __future__ import annotations
 
 import contextlib
+import ssl
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -70,6 +72,7 @@ __all__ = [
     "EpisodeLost",
     "EpisodeOver",
     "Forbidden",
+    "HubClosed",
     "InternalError",
     "InvalidAction",
     "InvalidOptions",
@@ -163,6 +166,12 @@ class UnexpectedAnswer(EnvHubError):
     code = "unexpected_answer"
 
 
+class HubClosed(EnvHubError):
+    """The `Hub` was closed, and with it the environments made by it: make another hub."""
+
+    code = "hub_closed"
+
+
 class ApiError(EnvHubError):
     """The hub refused or failed, and said why.
 
@@ -172,6 +181,7 @@ class ApiError(EnvHubError):
     code = "api_error"
     status: int = 0
     """HTTP status of the answer."""
+    _advice: str = ""  # what the hub can't say, since it doesn't know who asks: the way out with this SDK
 
 
 class MalformedRequest(ApiError):
@@ -184,6 +194,7 @@ class Unauthorized(ApiError):
     """A token is needed, or the one sent is not known; pass `token=` or set ENVHUB_TOKEN."""
 
     code = "unauthorized"
+    _advice = "with this SDK: Hub(url, token=…), or the environment variable ENVHUB_TOKEN"
 
 
 class Forbidden(ApiError):
@@ -307,9 +318,10 @@ class SessionGone(ApiError):
 
 
 class UnknownSession(SessionGone):
-    """No session has this id."""
+    """No session has this id; a restarted hub has forgotten its sessions. `reset()` opens another."""
 
     code = "unknown_session"
+    _advice = "reset() opens another"
 
 
 class SessionExpired(SessionGone):
@@ -356,9 +368,13 @@ class QuotaExceeded(Busy):
 
 
 class NoFreeReplica(Busy):
-    """Every replica was taken for as long as `wait_s` allowed."""
+    """Every replica was taken for as long as `wait_s` allowed.
+
+    `Hub.sessions()` lists the sessions that hold replicas; `close()` gives an environment's replica back.
+    """
 
     code = "no_free_replica"
+    _advice = "sessions() of the Hub lists what holds replicas: close() the environments that are done with"
 
 
 class NotReady(Busy):
@@ -395,6 +411,9 @@ def _with_codes(base: type[ApiError]) -> Iterator[type[ApiError]]:
         yield from _with_codes(kind)
 
 
+NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+"""What OpenSSL says, by version, when the answer to its greeting is not TLS."""
+
 BY_CODE: dict[str, type[ApiError]] = {kind.code: kind for kind in _with_codes(ApiError)}
 """The class of each error code."""
 
@@ -412,9 +431,8 @@ def from_body(
 ) -> ApiError:
     """Make the exception for an error the hub sent."""
     kind = BY_CODE.get(body.code, ApiError)
-    error = kind(
-        body.message, request=request, session=session, details=body.details, retry_after=retry_after
-    )
+    message = f"{body.message} ({kind._advice})" if kind._advice else body.message
+    error = kind(message, request=request, session=session, details=body.details, retry_after=retry_after)
     if kind is ApiError:
         error.code = body.code  # a newer hub's code, on this instance alone
         error.status = status
@@ -458,10 +476,15 @@ def transport_errors(request: httpx.Request, session: str | None) -> Iterator[No
     except httpx.TransportError as error:
         kind, what = _transport_kind(error)
         message = f"{request.method} {request.url}: {what} ({type(error).__name__}: {error})"
-        raise kind(message, request=request, session=session) from error
+        mapped = kind(message, request=request, session=session)
+        mapped.retryable = _tls_failure(error) is None  # nobody changes protocols or certificates meanwhile
+        raise mapped from error
 
 
 def _transport_kind(error: httpx.TransportError) -> tuple[type[TransportError], str]:
+    tls = _tls_failure(error)
+    if tls is not None:
+        return ConnectFailed, tls
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
         return ConnectFailed, "the hub could not be reached; is `envhub serve` running there?"
     if isinstance(error, httpx.TimeoutException):
@@ -469,6 +492,21 @@ def _transport_kind(error: httpx.TransportError) -> tuple[type[TransportError], 
     if isinstance(error, httpx.UnsupportedProtocol | httpx.ProxyError):
         return ConnectFailed, "no connection can be made"
     return AnswerLost, "the connection broke before the answer came"
+
+
+def _tls_failure(error: BaseException) -> str | None:
+    """Why TLS cannot be had from what listens there, where that is the reason."""
+    reason: BaseException | None = error
+    while reason is not None and not isinstance(reason, ssl.SSLError):
+        reason = reason.__cause__ or reason.__context__
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return "the certificate shown there is not trusted here"
+    if reason is not None and reason.reason in NOT_TLS:
+        return (
+            "what listens there speaks plain HTTP, as `envhub serve` does: write http://, or put a proxy "
+            "that speaks TLS before the hub"
+        )
+    return None
 
 
 def _seconds(header: str | None) -> float | None:

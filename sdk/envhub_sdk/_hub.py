@@ -46,7 +46,7 @@ class Hub(BaseHub):
     `close()`, by leaving a `with` block, and as the program ends.
 
     Args:
-        url: Where the hub is; default ENVHUB_URL, else http://127.0.0.1:8000.
+        url: Where the hub is, with or without `/v1`; default ENVHUB_URL, else http://127.0.0.1:8000.
         token: Bearer token; default ENVHUB_TOKEN, else none.
         timeout: Seconds to wait for an answer, on top of what the environment may rightly take.
         retries: How often a request is sent again; 0 also rules out `patience_s`.
@@ -55,7 +55,7 @@ class Hub(BaseHub):
         transport: An httpx transport to use instead of the network.
 
     Raises:
-        ValueError: `url` is no http or https URL.
+        ValueError: `url` is no http or https URL, or `token` is not printable ASCII.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ class Hub(BaseHub):
         sessions = self._heartbeat.stop()
         if sessions and not self._client.is_closed:
             with contextlib.suppress(EnvHubError):
-                self._send(_calls.close(sessions, once=True))
+                self._send(_calls.close(sessions))
         self._client.close()
 
     def __enter__(self) -> Self:

@@ -44,8 +44,8 @@ class Attempts:
 
     def __init__(self, call: Call[Any], retries: int, patience: Patience) -> None:
         self._call = call
-        self._left = 0 if call.once else retries
-        self._patience = patience if call.patient and self._left else Patience(0.0)
+        self._left = retries if call.once_s is None else 0
+        self._patience = patience if self._left else Patience(0.0)
         self._pause = FIRST_PAUSE_S
         self._failing_since: float | None = None
         self._deadline = None if call.patience_s is None else time.monotonic() + call.patience_s

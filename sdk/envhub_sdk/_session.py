@@ -76,7 +76,11 @@ def draw(stream: np.random.Generator) -> int:
 def start_of(
     settings: Settings, options: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any] | str | None, dict[str, Any]]:
-    """Split reset options into the wire's task and options; the settings fill in what they leave out."""
+    """Split reset options into the wire's task and options; the settings fill in what they leave out.
+
+    Raises:
+        TypeError: The task is neither a dict nor an id.
+    """
     rest = dict(options or {})
     task: Task | None = rest.pop("task", settings.task)
     if task is None and settings.split is not None:
@@ -85,7 +89,16 @@ def start_of(
 
 
 def _plain(task: Task | None) -> dict[str, Any] | str | None:
-    return task if task is None or isinstance(task, str) else dict(task)
+    """The task as the wire has it.
+
+    Raises:
+        TypeError: It is neither a dict nor an id.
+    """
+    if task is None or isinstance(task, str):
+        return task
+    if not isinstance(task, Mapping):
+        raise TypeError(f"task is {task!r:.80}: give a dict as hub.tasks() lists it, or its id, as text")
+    return dict(task)
 
 
 class Session:

@@ -9,7 +9,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import gymnasium
@@ -171,6 +171,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         return [int(i) for i in np.flatnonzero(mask)]
 
     def _each(self, name: str, values: Any) -> Any:
+        if values is not None and (isinstance(values, str | Mapping) or not hasattr(values, "__len__")):
+            raise TypeError(f"{name} is {values!r:.80}: give a list, one for each sub-environment")
         if values is not None and len(values) != self.num_envs:
             raise ValueError(f"{name} has {len(values)} entries for {self.num_envs} sub-environments")
         return values
@@ -228,11 +230,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             NoEpisode: There was no reset yet.
             EpisodeOver: With autoreset DISABLED, some episodes have ended; nothing was stepped.
             TransportError: No answer came; call `step` again with the same actions.
-            ValueError: A repeated step has another action for a sub-environment that took it already.
+            ValueError: There are not `num_envs` actions, or a repeated step has another action for a
+                sub-environment that took it already.
+            TypeError: `actions` is a single text or number.
         """
-        encoded = [spaces.encode(action) for action in iterate(self.action_space, actions)]
-        if len(encoded) != self.num_envs:
-            raise ValueError(f"{len(encoded)} actions for {self.num_envs} sub-environments")
+        encoded = self._encoded(actions)
         self._check_step(encoded)
         skipped = self._skipped()
         asked = [i for i in range(self.num_envs) if i not in self._kept and i not in skipped]
@@ -244,6 +246,15 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         outcome = self._outcome()
         self._finish_step()
         return outcome
+
+    def _encoded(self, actions: Any) -> list[bytes]:
+        wanted = f"a list of {self.num_envs} actions is needed, one for each sub-environment"
+        if isinstance(actions, str | bytes) or not isinstance(actions, Iterable):
+            raise TypeError(f"{wanted}; this is one {type(actions).__name__}: {actions!r:.80}")
+        encoded = [spaces.encode(action) for action in iterate(self.action_space, actions)]
+        if len(encoded) != self.num_envs:
+            raise ValueError(f"{wanted}; these are {len(encoded)}")
+        return encoded
 
     def _skipped(self) -> Mapping[int, Start]:
         """Sub-environments that show a new episode in this step instead of taking it."""

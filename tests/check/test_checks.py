@@ -236,6 +236,23 @@ async def test_without_any_action_to_try_the_suite_says_what_to_declare(tmp_path
     assert "declare [action] space" in results["loads"].next_step
 
 
+@pytest.mark.parametrize(
+    ("check", "change", "said"),
+    [
+        ("plays", ("self.steps >= 8, False, info", "self.steps >= 8, info"), "it returned 4 values"),
+        ("plays", ("return self.seen()\n\n    def seen", "return self.seen()[0]\n\n    def seen"), "one str"),
+        ("json", ('{"available_actions"', '{"lock": threading.Lock(), "available_actions"'), 'info["lock"]'),
+    ],
+)
+async def test_a_result_of_the_wrong_form_points_at_the_authors_function(
+    tmp_path: Path, check: str, change: tuple[str, str], said: str
+) -> None:
+    results = await results_of(write(tmp_path, [change]))
+    assert said in results[check].reason
+    assert "walk_env.py" in results[check].next_step
+    assert "envhub/worker" not in results[check].next_step + results[check].traceback
+
+
 async def test_a_failure_names_the_line_that_raised(tmp_path: Path) -> None:
     results = await results_of(write(tmp_path, [("self.steps += 1", "self.steps += {}['x']")]))
     assert "KeyError: 'x'" in results["plays"].reason

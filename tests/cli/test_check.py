@@ -36,7 +36,22 @@ def test_a_broken_environment_ends_with_status_1(tmp_path: Path, capsys: pytest.
     assert run("check", str(folder), "--json") == 1
     results = {entry["check"]: entry for entry in json.loads(capsys.readouterr().out)}
     assert [name for name, entry in results.items() if entry["outcome"] == "FAIL"] == ["snapshots"]
-    assert set(results["snapshots"]) == {"check", "outcome", "reason", "next_step"}
+    assert set(results["snapshots"]) == {"check", "outcome", "reason", "next_step", "traceback"}
+
+
+def test_the_table_has_the_message_and_the_traceback_follows_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_skeleton("maze", tmp_path)
+    code = folder / "envhub_maze" / "__init__.py"
+    text = code.read_text("utf-8").replace("import random", "import no_such_module_anywhere")
+    code.write_text(text, encoding="utf-8")
+    assert run("check", str(folder)) == 1
+    table, _, below = capsys.readouterr().out.partition("\nloads: Traceback")
+    assert "No module named 'no_such_module_anywhere'" in table
+    assert f'look at "{code}", line 5' in table
+    assert "Traceback" not in table
+    assert "envhub/worker" not in below
 
 
 def test_settings_reach_the_environment(capsys: pytest.CaptureFixture[str]) -> None:

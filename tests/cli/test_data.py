@@ -60,7 +60,11 @@ def test_webshop_is_prepared_for_the_settings_it_prints(
     assert run("data", "prepare", "webshop", "--from", source, "--out", str(out), *options) == 0
     printed = json.loads(capsys.readouterr().out)
     settings = {"data_dir": str(out), "seed": 3, "num_products": 50, "human_goals": "false"}
-    assert printed == {"folder": str(out), "settings": settings}
+    assert set(printed) == {"folder", "settings", "products", "goals", "splits", "serve"}
+    assert (printed["folder"], printed["settings"], printed["products"]) == (str(out), settings, 50)
+    assert list(printed["splits"]) == ["train", "validation", "test"]
+    assert sum(printed["splits"].values()) == printed["goals"] > 50
+    assert printed["serve"].endswith("--set webshop.human_goals=false")
     assert run("check", "webshop", *(f"--set=webshop.{key}={value}" for key, value in settings.items())) == 0
 
 
@@ -71,7 +75,10 @@ def test_webshop_says_which_settings_serve_the_prepared_folder(
     out = tmp_path / "my shop"
     arguments = ["--from", source, "--out", str(out), "--num-products", "20", "--no-human-goals"]
     assert run("data", "prepare", "webshop", *arguments) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == (
+    said, command = capsys.readouterr().out.splitlines()
+    assert said.startswith(f"Wrote {out}: 20 products, ")
+    assert " goals (train " in said
+    assert command == (
         f"  envhub serve --env webshop --set 'webshop.data_dir={out}' --set webshop.num_products=20 "
         "--set webshop.human_goals=false"
     )
@@ -82,3 +89,12 @@ def test_a_folder_without_webshops_files_is_status_2(
 ) -> None:
     assert run("data", "prepare", "webshop", "--from", str(tmp_path), "--out", str(tmp_path / "out")) == 2
     assert "items_shuffle" in capsys.readouterr().err
+
+
+def test_without_peoples_instructions_the_option_that_does_without_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("items_shuffle.json", "items_ins_v2.json"):
+        (tmp_path / name).write_text("[]")
+    assert run("data", "prepare", "webshop", "--from", str(tmp_path)) == 2
+    assert "--no-human-goals" in capsys.readouterr().err

@@ -58,7 +58,13 @@ def test_the_banner_says_what_is_served_and_its_snippet_works(serve: Any) -> Non
         banner.append(line.rstrip("\n"))
         line = command.process.stdout.readline()
     text = "\n".join(banner)
-    for words in ("webshop 1.", "2 replicas in 1 workers", "isolation: host", "sha256:", "http://127.0.0.1:"):
+    for words in (
+        "webshop 1.",
+        "2 replicas in 1 worker process;",
+        "isolation: host",
+        "sha256:",
+        "http://127.0.0.1:",
+    ):
         assert words in text
     snippet = "\n".join(line.strip() for line in banner if line.startswith("    ") and "  data" not in line)
     snippet = snippet[snippet.index("from envhub_sdk") :]
@@ -66,6 +72,23 @@ def test_the_banner_says_what_is_served_and_its_snippet_works(serve: Any) -> Non
     played = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True)
     assert played.returncode == 0, played.stderr
     assert "Instruction" in played.stdout
+    assert "settings:" not in text, "nothing was set"
+    assert command.errors == "Loading webshop …\n"
+
+
+def test_the_banner_names_what_was_set_a_usable_address_and_the_token_to_set(serve: Any) -> None:
+    arguments = ("--env", "echo", "--set", "echo.length=7", "--set", "echo.max_episode_steps=9")
+    command = serve(*arguments, "--host", "0.0.0.0", "--port", "0", "--token", "secret")
+    banner = ""
+    while "print(env.reset" not in banner:
+        line = command.process.stdout.readline()
+        assert line, command.errors
+        banner += line
+    assert "settings: length = 7, max_episode_steps = 9\n" in banner
+    assert "0.0.0.0" not in banner
+    assert f'Hub("http://{socket.gethostname()}:' in banner
+    assert banner.index("export ENVHUB_TOKEN=") < banner.index("from envhub_sdk import Hub")
+    assert "secret" not in banner
 
 
 def test_it_serves_before_it_is_loaded_and_says_so(serve: Any, http: httpx.Client, write_spec: Any) -> None:

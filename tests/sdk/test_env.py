@@ -1,4 +1,3 @@
-import gc
 from typing import Any
 
 import gymnasium
@@ -69,6 +68,17 @@ def test_tasks_and_splits_are_chosen_by_make_and_by_reset(hub: Hub) -> None:
         assert env.reset()[1]["task"]["id"] == second["id"]
         with pytest.raises(envhub_sdk.UnknownTask):
             env.reset(options={"task": "nosuchtask"})
+
+
+@pytest.mark.parametrize("task", [5, ["a"], 1.5])
+def test_what_is_no_task_is_refused_with_what_is_one(scripts: Any, task: Any) -> None:
+    with scripts.hub().client() as client:
+        with pytest.raises(TypeError, match=r"task is .*: give a dict as hub.tasks\(\) lists it, or its id"):
+            client.make("echo").reset(options={"task": task})
+        with pytest.raises(TypeError, match="task is"):
+            client.make("echo", task=task).reset()
+        with pytest.raises(TypeError, match="task is"):
+            client.make_vec("echo", 2).reset(options={"tasks": [task, task]})
 
 
 def test_a_session_is_opened_by_the_first_reset_and_kept(hub: Hub) -> None:
@@ -146,28 +156,26 @@ def test_the_hubs_own_record_is_the_episode(hub: Hub) -> None:
     assert not record.terminated and record.error is None
 
 
-def test_an_environment_nobody_holds_gives_its_replica_back(scripts: Any) -> None:
-    hub = scripts.hub()
-    with hub.client() as client:
-        client.make("echo").reset()
-        gc.collect()
-        assert client._heartbeat._beats._entries["s0"].owner() is None
-
-
-def test_a_session_that_is_gone_is_replaced_by_the_next_reset(scripts: Any) -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("session_expired", envhub_sdk.SessionExpired), ("unknown_session", envhub_sdk.UnknownSession)],
+)
+def test_a_session_that_is_gone_is_replaced_by_the_next_reset(
+    scripts: Any, code: str, kind: type[Exception]
+) -> None:
     hub = scripts.hub()
     with hub.client() as client:
         env = client.make("echo")
         env.reset()
-        hub.script.append(scripts.error(410, "session_expired"))
-        with pytest.raises(envhub_sdk.SessionExpired):
+        hub.script.append(scripts.error(410, code))
+        with pytest.raises(kind):
             env.step("x")
         assert env.session_id is None
         env.reset()
         hub.script.append(httpx.Response(200, json=scripts.step(0)))
         assert env.step("x")[0] == "o0"
         # and where the reset itself finds out
-        hub.script += [scripts.error(502, "session_lost")]
+        hub.script += [scripts.error(410, code)]
         env.reset()
     assert len(hub.bodies("/v1/envs/echo/sessions")) == 3
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -15,9 +16,13 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
-def _run(name: str, *arguments: str) -> str:
+def _start(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def _run(name: str, *arguments: str) -> str:
+    done = _start(name, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -75,6 +80,24 @@ def model() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield f"http://127.0.0.1:{server.server_port}/v1", OneModel.seen
         server.shutdown()
         thread.join()
+
+
+def test_a_chat_model_that_is_not_there_is_said_once(url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        dead = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+    arguments = ["--url", url, "--base-url", dead, "--model", "m", "--episodes", "20"]
+    done = _start("chat_agent.py", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"the model can't be asked: no answer from {dead}/chat/completions: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_chat_model_that_refuses_is_quoted_once(url: str) -> None:
+    """The hub itself is an endpoint that knows no such path."""
+    arguments = ["--url", url, "--base-url", f"{url}/v1", "--model", "m"]
+    done = _start("chat_agent.py", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.match(rf"the model can't be asked: {url}/v1/chat/completions answered 404: .*\n\Z", done.stderr)
 
 
 def test_a_chat_model_plays_through_any_openai_compatible_endpoint(

@@ -1,4 +1,5 @@
 import pickle
+import ssl
 
 import httpx
 import pytest
@@ -37,6 +38,21 @@ def test_an_error_carries_what_the_hub_said() -> None:
     error = _exceptions.from_response(httpx.Response(410, json=body, request=request), "s1")
     assert isinstance(error, envhub_sdk.SessionExpired) and isinstance(error, envhub_sdk.SessionGone)
     assert (str(error), error.session, error.details, error.request) == ("too late", "s1", {"a": 1}, request)
+
+
+def test_an_unknown_session_has_a_way_on() -> None:
+    error = _exceptions.from_body(_wire.ErrorBody("unknown_session", "no session 's1'"), session="s1")
+    assert str(error) == "no session 's1' (reset() opens another)"
+
+
+def test_a_certificate_nobody_trusts_is_said_and_not_tried_again() -> None:
+    request = httpx.Request("GET", "https://hub.test/v1/envs")
+    refused = httpx.ConnectError("certificate verify failed")
+    refused.__cause__ = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    with pytest.raises(envhub_sdk.ConnectFailed, match="not trusted") as caught:
+        with _exceptions.transport_errors(request, None):
+            raise refused
+    assert not caught.value.retryable
 
 
 def test_a_code_from_a_newer_hub_is_kept() -> None:

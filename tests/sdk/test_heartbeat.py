@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from envhub_sdk import AsyncEnv, AsyncHub, Hub
-from envhub_sdk._heartbeat import Beats
+from envhub_sdk._heartbeat import Beats, HeartbeatThread
 
 
 class Owner:
@@ -97,9 +97,18 @@ def test_an_owner_may_be_collected_while_the_heart_is_busy(scripts: Any) -> None
 
 
 @pytest.mark.parametrize("kind", ["Env", "VectorEnv"])
-def test_what_is_collected_is_closed_at_once(scripts: Any, kind: str) -> None:
+def test_what_is_collected_is_closed_at_once(
+    scripts: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """The idle timeout is 600 s: no beat comes within this test. The hub has no other holder either."""
-    closed = threading.Event()
+    closed, waits = threading.Event(), threading.Semaphore(0)
+    wait = HeartbeatThread._wait
+
+    def told_wait(self: HeartbeatThread, seconds: float) -> None:
+        waits.release()
+        wait(self, seconds)
+
+    monkeypatch.setattr(HeartbeatThread, "_wait", told_wait)
 
     def handler(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/v1/close":
@@ -112,6 +121,8 @@ def test_what_is_collected_is_closed_at_once(scripts: Any, kind: str) -> None:
     env.reset()
     thread = hub._heartbeat._thread
     assert thread is not None
+    for _ in range(2):  # the first is over at once, with the word that a session was added
+        assert waits.acquire(timeout=30.0)
     del hub, env
     gc.collect()
     assert closed.wait(30.0)
@@ -132,6 +143,8 @@ async def test_what_is_collected_in_another_thread_is_closed_at_once_by_the_even
     async with AsyncHub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
         envs = [await client.make("echo")]
         await envs[0].reset()
+        for _ in range(3):
+            await asyncio.sleep(0)  # the heart gets to wait for the next beat, in 200 s
         await asyncio.to_thread(envs.clear)
         await asyncio.wait_for(closed.wait(), 30.0)
         assert script.bodies("/v1/close") == [{"session_ids": ["s0"]}]

@@ -32,6 +32,21 @@ def test_without_any_url_the_hub_of_this_machine_is_meant(monkeypatch: pytest.Mo
         assert hub.url == "http://127.0.0.1:8000"
 
 
+@pytest.mark.parametrize("url", ["http://hub.test/prefix/v1", "http://hub.test/prefix/v1/"])
+def test_the_url_may_be_that_of_the_api(scripts: Any, url: str) -> None:
+    hub = scripts.hub(httpx.Response(200, json={"envs": []}))
+    with Hub(url, transport=httpx.MockTransport(hub)) as client:
+        client.envs()
+    assert str(hub.requests[0].url) == "http://hub.test/prefix/v1/envs"
+
+
+@pytest.mark.parametrize("kind", [Hub, AsyncHub])
+@pytest.mark.parametrize("token", ["schlüssel", "two\nlines"])
+def test_a_token_that_no_request_can_carry_is_refused(kind: type, token: str) -> None:
+    with pytest.raises(ValueError, match=r"ENVHUB_TOKEN.* printable ASCII"):
+        kind("http://hub.test", token=token)
+
+
 def test_what_is_no_url_is_refused() -> None:
     with pytest.raises(ValueError, match="no URL of a hub"):
         Hub("127.0.0.1:8000")
@@ -160,6 +175,43 @@ def test_closing_a_hub_closes_its_sessions_and_its_thread(scripts: Any) -> None:
     client.close()
 
 
+async def test_a_closed_hub_says_that_it_is_closed(scripts: Any) -> None:
+    hub = scripts.hub().client()
+    env = hub.make("echo")
+    env.reset()
+    hub.close()
+    for call in (hub.envs, lambda: hub.make("echo"), lambda: env.step("x"), env.reset):
+        with pytest.raises(envhub_sdk.HubClosed, match=r"Hub\('http://hub.test'\) is closed"):
+            call()
+    env.close()
+    twin = scripts.hub().async_client()
+    await twin.close()
+    with pytest.raises(envhub_sdk.HubClosed, match="AsyncHub"):
+        await twin.make("echo")
+
+
+async def test_closing_is_tried_once_and_never_fails(scripts: Any) -> None:
+    closes: list[float] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/close":
+            closes.append(request.extensions["timeout"]["read"])
+            raise httpx.ConnectError("refused")
+        return script(request)  # type: ignore[no-any-return]
+
+    script = scripts.hub()
+    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as hub:
+        env, envs = hub.make("echo"), hub.make_vec("echo", 2)
+        env.reset()
+        env.close()
+        envs.reset()
+        envs.close()
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(handler)) as twin:
+        async with await twin.make("echo") as one:
+            await one.reset()
+    assert closes == [5.0] * 3
+
+
 def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> None:
     program = (
         "import sys, envhub_sdk\n"
@@ -224,7 +276,7 @@ def test_a_guarded_hub_wants_its_token(guarded_url: str, monkeypatch: pytest.Mon
     monkeypatch.delenv("ENVHUB_TOKEN", raising=False)
     with Hub(guarded_url) as hub:
         hub.wait_ready()
-        with pytest.raises(envhub_sdk.Unauthorized):
+        with pytest.raises(envhub_sdk.Unauthorized, match=r"Hub\(url, token=…\).*ENVHUB_TOKEN"):
             hub.envs()
     with Hub(guarded_url, token="secret") as hub:
         assert [env.name for env in hub.envs()] == ["echo"]
@@ -236,8 +288,9 @@ def test_a_guarded_hub_wants_its_token(guarded_url: str, monkeypatch: pytest.Mon
 def test_more_than_there_is_cannot_be_had(guarded_url: str) -> None:
     with Hub(guarded_url, token="secret") as hub, hub.make("echo") as env:
         env.reset()
-        with hub.make("echo", wait_s=0.0) as other, pytest.raises(envhub_sdk.NoFreeReplica):
+        with hub.make("echo", wait_s=0.0) as other, pytest.raises(envhub_sdk.NoFreeReplica) as full:
             other.reset()
+        assert "sessions() of the Hub" in str(full.value) and "close()" in str(full.value)
         with pytest.raises(envhub_sdk.InvalidOptions, match="it has 1 replica"):
             hub.make_vec("echo", 2).reset()
         env.close()
@@ -250,6 +303,16 @@ def test_a_hub_that_is_not_there_is_named(scripts: Any) -> None:
         with pytest.raises(envhub_sdk.ConnectFailed, match="envhub serve"):
             hub.envs()
         assert not hub.healthz()
+
+
+async def test_a_hub_that_speaks_no_tls_is_told_apart_from_none(url: str) -> None:
+    https = url.replace("http:", "https:")
+    with Hub(https) as hub, pytest.raises(envhub_sdk.ConnectFailed, match=r"plain HTTP.* http://") as caught:
+        hub.envs()
+    assert not caught.value.retryable
+    async with AsyncHub(https) as twin:
+        with pytest.raises(envhub_sdk.ConnectFailed, match="plain HTTP"):
+            await twin.envs()
 
 
 async def test_the_asynchronous_twin_asks_the_same(url: str, hub: Hub) -> None:

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,7 +155,7 @@ def test_wrong_arguments_are_refused(hub: Hub) -> None:
             envs.reset(options={"reset_mask": mask})
     with pytest.raises(ValueError, match="chooses no sub-environment"):
         envs.reset(options={"reset_mask": np.zeros(4, np.bool_)})
-    with pytest.raises(ValueError, match="3 actions for 4"):
+    with pytest.raises(ValueError, match=r"4 actions is needed.*these are 3"):
         envs.step(np.zeros(3, int))
     envs.close()
     with pytest.raises(ValueError, match="at least one"):
@@ -366,3 +367,20 @@ def test_sub_environments_are_rendered_one_by_one(hub: Hub) -> None:
     envs.step(("a", "b"))
     assert envs.render() == ("a", "b")
     envs.close()
+
+
+@pytest.mark.parametrize("actions", ["search[a]", 5])
+def test_one_action_for_all_is_refused_clearly(scripts: Any, actions: Any) -> None:
+    with scripts.hub().client() as client:
+        envs = client.make_vec("echo", 3)
+        envs.reset()
+        wanted = rf"list of 3 actions is needed.* one {type(actions).__name__}: {re.escape(repr(actions))}"
+        with pytest.raises(TypeError, match=wanted):
+            envs.step(actions)
+
+
+@pytest.mark.parametrize("tasks", [5, "a-b", {"id": "a"}])
+def test_one_task_for_all_is_refused_clearly(scripts: Any, tasks: Any) -> None:
+    with scripts.hub().client() as client:
+        with pytest.raises(TypeError, match=r"options\['tasks'\] is .*: give a list"):
+            client.make_vec("echo", 3).reset(options={"tasks": tasks})

@@ -11,7 +11,8 @@ import pytest
 
 from envhub.worker import frames
 from envhub.worker.alarm import alarm
-from envhub.worker.replica import FAILURE_MARK, Replica
+from envhub.worker.frames import FAILURE_MARK
+from envhub.worker.replica import Replica
 
 LIMITS = {"max_episode_steps": 0, "step_timeout_s": 30.0, "reset_timeout_s": 30.0, "load_timeout_s": 30.0}
 TEXT = {"type": "Text", "max_length": 100}

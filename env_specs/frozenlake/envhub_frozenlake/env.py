@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from envhub_frozenlake.tasks import Task, TaskList, Tasks
 
 MAX_SIZE = 32  # rows and columns of a map that a task may ask for
 
+_OPTIONS = ("task", "split")
+_TASK_KEYS = ("seed", "size", "p", "desc")
 _MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
 _SYMBOLS = {"S": "_", "F": "_", "H": "O", "G": "G"}
 _PLAYER = {"S": "P", "F": "P", "H": "X", "G": "√"}
@@ -44,7 +47,7 @@ class FrozenLakeEnv:
         env_max_steps: int = 8,
     ) -> None:
         if env_max_steps < 0:
-            raise ValueError(f"env_max_steps must not be negative, got {env_max_steps}")
+            raise InvalidOptions(f"env_max_steps must not be negative, got {env_max_steps}")
         self._tasks = shared or Tasks(train_size, test_size, map_max_size)
         self._env_max_steps = env_max_steps
         self._map: Map = ()
@@ -78,15 +81,20 @@ class FrozenLakeEnv:
 
         Raises:
             UnknownTask: no task has the id, or there is no such split.
-            InvalidOptions: the seed or the task cannot be used.
+            InvalidOptions: the seed or the task cannot be used, or there is no such option.
         """
         options = options or {}
+        for option in options:
+            if option not in _OPTIONS:
+                raise InvalidOptions(_no_option(option))
         task = options.get("task")
         if task is None:
             task = self._draw_task(seed, options.get("split", "train"))
         elif not isinstance(task, dict):
             raise InvalidOptions(f'a task is an object such as {{"id": "test-7"}}, not {task!r}')
-        elif not {"seed", "size", "p", "desc"} & task.keys():
+        elif task.get("is_slippery"):
+            raise InvalidOptions("task: is_slippery must be false: moves are certain in this environment")
+        elif not task.keys() & _TASK_KEYS:
             task = self._find_task(task.get("id"))
         self._map = self._make_map(task)
         self._row, self._column = _start(self._map)
@@ -164,8 +172,6 @@ class FrozenLakeEnv:
             raise UnknownTask(f"no task {task_id!r}: there are {counts}") from None
 
     def _make_map(self, task: Task) -> Map:
-        if task.get("is_slippery"):
-            raise InvalidOptions("task: is_slippery must be false: moves are certain in this environment")
         if "desc" in task:
             return _checked_desc(task["desc"])
         seed: Any = task.get("seed")
@@ -178,6 +184,15 @@ class FrozenLakeEnv:
         if type(p) not in (int, float) or not 0 <= p <= 1:
             raise InvalidOptions(f"task: p must be a number from 0 to 1, got {p!r}")
         return draw_map(size, p, seed, self._env_max_steps)
+
+
+def _no_option(option: object) -> str:
+    if option == "is_slippery":
+        return "there is no reset option 'is_slippery': moves are certain in this environment"
+    close = difflib.get_close_matches(str(option), (*_OPTIONS, *_TASK_KEYS), n=1)
+    within = " inside task" if close and close[0] in _TASK_KEYS else ""
+    hint = f" (did you mean {close[0]!r}{within}?)" if close else ""
+    return f"there is no reset option {option!r}{hint}: there are task and split"
 
 
 def _start(board: Map) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 Refusal
 ├── UnknownTask      no such task or split
-├── InvalidOptions   reset was asked for something it cannot make
+├── InvalidOptions   a setting cannot be used, or reset was asked for something it cannot make
 └── InvalidAction    step was given no text, or the episode is over
 """
 
@@ -21,8 +21,8 @@ class UnknownTask(Refusal):
     envhub_code = "unknown_task"
 
 
-class InvalidOptions(Refusal):
-    """The seed or the task given to reset cannot be used."""
+class InvalidOptions(Refusal, ValueError):
+    """A setting, or what was given to reset, cannot be used."""
 
     envhub_code = "invalid_options"
 

@@ -8,6 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
+from envhub_frozenlake.errors import InvalidOptions
+
 Task = dict[str, Any]
 
 _SEED = 42
@@ -28,9 +30,11 @@ class Tasks:
 
     def __init__(self, train: int = 10000, test: int = 100, map_max_size: int = 6) -> None:
         if train < 1 or test < 1:
-            raise ValueError(f"each split needs a task at least, got train_size {train} and test_size {test}")
+            raise InvalidOptions(
+                f"each split needs a task at least, got train_size {train} and test_size {test}"
+            )
         if map_max_size < 3:
-            raise ValueError(f"map_max_size must be 3 or more (sizes are below it), got {map_max_size}")
+            raise InvalidOptions(f"map_max_size must be 3 or more (sizes are below it), got {map_max_size}")
         rng = np.random.RandomState(_SEED)
         seeds = rng.randint(0, 100000, train), rng.randint(0, 100000, test)
         sizes = rng.randint(2, map_max_size, train), rng.randint(2, map_max_size, test)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -127,13 +128,15 @@ class WebShopEnv:
             The observation, and info with ``task``, ``task_id``, ``instruction`` and ``available_actions``.
 
         Raises:
-            UnknownTask: There is no such task.
-            InvalidOptions: There is no such split or option.
+            UnknownTask: There is no such task or split.
+            InvalidOptions: There is no such option, or the split has no task.
         """
         options = options or {}
         unknown = sorted(set(options) - {"task", "split"})
         if unknown:
-            raise InvalidOptions(f"there is no reset option {unknown[0]!r}. Use task or split")
+            raise InvalidOptions(
+                f"there is no reset option {unknown[0]!r}{_nearest(unknown[0])}. Use task or split"
+            )
         tasks = self.shared.tasks
         if options.get("task") is not None:
             position = tasks.position(options["task"])
@@ -222,8 +225,8 @@ class WebShopEnv:
             self._stream().setstate((version, tuple(internal), gauss))
 
     def render(self) -> str:
-        """Return the page as HTML."""
-        return self._observer.page(self._open_session(), "html")
+        """Return the page as text for people: a string a line, buttons and options marked."""
+        return self._observer.page(self._open_session(), "text_rich")
 
     def close(self) -> None:
         """Do nothing: a replica holds nothing that needs closing."""
@@ -256,6 +259,11 @@ class WebShopEnv:
         return info
 
 
+def _nearest(option: str) -> str:
+    close = difflib.get_close_matches(option, ("task", "split"), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
 def _open(data_dir: str, human_goals: bool, seed: int, num_products: int) -> Catalogue:
     if not data_dir:
         return load(files.EMBEDDED, name="embedded", human=human_goals, seed=seed, num_products=num_products)
@@ -268,7 +276,8 @@ def _open(data_dir: str, human_goals: bool, seed: int, num_products: int) -> Cat
         made_with = getattr(stored, key)
         if made_with != value:
             raise DataError(
-                f"{folder} was prepared with {key} = {made_with}, not {value}. Set {key} = {made_with}, or"
-                f" prepare the data again with `envhub data prepare webshop`"
+                f"{folder} was prepared with {key} = {made_with}, not {value}. Serve it with --set"
+                f" webshop.{key}={str(made_with).lower()}, or prepare the data again with"
+                f" `envhub data prepare webshop`"
             )
     return stored

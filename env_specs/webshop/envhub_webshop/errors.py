@@ -6,15 +6,17 @@ from __future__ import annotations
 class DataError(ValueError):
     """A data file is missing or holds something the shop can't use; says which file, item and field."""
 
+    envhub_code = "invalid_options"
+
 
 class UnknownTask(ValueError):
-    """A reset asked for a task that this shop does not have."""
+    """A reset asked for a task or a split that this shop does not have."""
 
     envhub_code = "unknown_task"
 
 
 class InvalidOptions(ValueError):
-    """A reset came with options that can't be followed."""
+    """A setting, or an option of a reset, can't be followed."""
 
     envhub_code = "invalid_options"
 

@@ -57,8 +57,9 @@ def find(folder: Path, num_products: int, human_goals: bool, title_nouns: Path |
     human = _pick(folder, "items_human_ins", ["", ending]) if human_goals else None
     if human_goals and human is None:
         raise DataError(
-            f"{folder}: there is no items_human_ins*.json, the instructions written by people. Add it, or set"
-            " human_goals = false for goals made from the products' own instructions"
+            f"{folder}: there is no items_human_ins*.json, the instructions written by people. Add it, or"
+            " take goals made from the products' own instructions: --no-human-goals where the data is"
+            " prepared, --set webshop.human_goals=false where it is served"
         )
     nouns = _pick(folder, "title_nouns", ["", ending]) or title_nouns
     if nouns is None:

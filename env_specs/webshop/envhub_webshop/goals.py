@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 from envhub_webshop.catalogue import Catalogue, Sums, running_sum
+from envhub_webshop.errors import InvalidOptions
 from envhub_webshop.goal import Goal, combinations, human_goal, synthetic_goal
 from envhub_webshop.product import Product
 
@@ -126,10 +127,10 @@ def select(
         keep: Called with position and goal; says which goals are kept before the limit.
 
     Raises:
-        ValueError: The limit is 0 or less than -1.
+        InvalidOptions: The limit is 0 or less than -1.
     """
     if limit == 0 or limit < -1:
-        raise ValueError(f"limit_goals = {limit}: give -1 for all goals or a number above 0")
+        raise InvalidOptions(f"limit_goals = {limit}: give -1 for all goals or a number above 0")
     if keep is None and not -1 < limit < len(catalogue.goals):
         return Selection(catalogue.goals, catalogue.cumulative_weights, catalogue.random_state)
     goals = catalogue.goals

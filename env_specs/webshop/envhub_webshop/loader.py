@@ -10,7 +10,7 @@ from typing import Any
 
 from envhub_webshop import files
 from envhub_webshop.catalogue import MemoryCatalogue
-from envhub_webshop.errors import DataError
+from envhub_webshop.errors import DataError, InvalidOptions
 from envhub_webshop.goals import (
     DEFAULT_PRICE,
     HumanInstruction,
@@ -42,10 +42,10 @@ def load(folder: Path, *, name: str, human: bool, seed: int, num_products: int =
 
     Raises:
         DataError: A file is missing or wrong; names file, item and field.
-        ValueError: `num_products` is negative.
+        InvalidOptions: `num_products` is negative.
     """
     if num_products < 0:
-        raise ValueError(f"num_products = {num_products}: give 0 for all products or a number above 0")
+        raise InvalidOptions(f"num_products = {num_products}: give 0 for all products or a number above 0")
     found = files.find(folder, num_products, human)
     rng = random.Random(seed)
     reader = ProductReader(
@@ -138,7 +138,7 @@ class ProductReader:
         if asin not in self._attributes and self._synthetic:
             raise DataError(
                 f"{file.name}: item {asin} is missing. Synthetic goals need an entry for each product: add"
-                f" it, or set human_goals = true ({file})"
+                f" it, or take the goals that people wrote (human_goals = true) ({file})"
             )
         item = Item(self._attributes.get(asin, {}), file, f"item {asin}")
         attributes = item.texts("attributes", NO_ATTRIBUTES)

@@ -40,10 +40,10 @@ class Tasks:
         """Return the tasks of a split.
 
         Raises:
-            InvalidOptions: There is no such split.
+            UnknownTask: There is no such split.
         """
-        if split not in self._splits:
-            raise InvalidOptions(f"there is no split {split!r}. Use one of: {', '.join(NAMES)}")
+        if not isinstance(split, str) or split not in self._splits:
+            raise UnknownTask(f"there is no split {split!r}. Use one of: {', '.join(NAMES)}")
         return TaskList(split, self._splits[split], self._goals)
 
     def position(self, task: Any) -> int:
@@ -62,7 +62,8 @@ class Tasks:
         """Return the position of a goal of a split, drawn evenly from the seed.
 
         Raises:
-            InvalidOptions: There is no such split, or it has no goal.
+            UnknownTask: There is no such split.
+            InvalidOptions: It has no goal.
         """
         members = self.of_split(split).positions
         if not members:

@@ -165,6 +165,11 @@ def test_a_listed_task_its_id_and_its_parameters_give_the_same_map() -> None:
         ({"task": {"desc": ["SS", "GF"]}}, InvalidOptions, "one S and a G"),
         ({"task": {"desc": ["SX", "GF"]}}, InvalidOptions, "S, F, H and G"),
         ({"task": {"desc": ["SG" * 17]}}, InvalidOptions, "at most 32"),
+        ({"task": {"is_slippery": True}}, InvalidOptions, "task: is_slippery must be false"),
+        ({"foo": 1}, InvalidOptions, "no reset option 'foo': there are task and split"),
+        ({"splot": "test"}, InvalidOptions, "did you mean 'split'"),
+        ({"seed": 3}, InvalidOptions, "did you mean 'seed' inside task"),
+        ({"is_slippery": True}, InvalidOptions, "moves are certain"),
         ({"task": {"desc": ["SG"], "is_slippery": True}}, InvalidOptions, "is_slippery must be false"),
     ],
 )
@@ -191,7 +196,7 @@ def test_env_max_steps_decides_which_boards_are_used() -> None:
         env = FrozenLakeEnv(shared=TASKS, env_max_steps=depth)
         boards.add(env.reset(options={"task": task})[0])
     assert len(boards) > 1
-    with pytest.raises(ValueError, match="env_max_steps"):
+    with pytest.raises(InvalidOptions, match="env_max_steps"):
         FrozenLakeEnv(shared=TASKS, env_max_steps=-1)
 
 

@@ -1,6 +1,7 @@
 """The lists of tasks: lazy, sliceable, stable."""
 
 import pytest
+from envhub_frozenlake.errors import InvalidOptions
 from envhub_frozenlake.tasks import Tasks
 
 
@@ -66,5 +67,5 @@ def test_the_digest_tells_task_sets_apart() -> None:
     ],
 )
 def test_impossible_recipes_are_refused(arguments: tuple[int, ...], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(InvalidOptions, match=said):
         Tasks(*arguments)

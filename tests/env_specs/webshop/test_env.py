@@ -118,7 +118,7 @@ def test_tasks_are_listed_by_split_without_the_answer(make_env: MakeEnv) -> None
     assert sizes == [84, 24, 12]
     assert set(env.tasks("test")[3]) == {"id", "split", "instruction"}
     assert names(env.tasks("test")[2:4]) == ["goal-2", "goal-3"]
-    with pytest.raises(InvalidOptions, match=r"no split 'dev'\. Use one of: train, validation, test"):
+    with pytest.raises(UnknownTask, match=r"no split 'dev'\. Use one of: train, validation, test"):
         env.tasks("dev")
 
 
@@ -184,10 +184,17 @@ def test_an_unknown_task_is_refused(task: Any, make_env: MakeEnv) -> None:
 
 def test_unknown_options_are_refused(make_env: MakeEnv) -> None:
     env = make_env(PRODUCTS)
-    for options in ({"split": "dev"}, {"goal": 3}):
-        with pytest.raises(InvalidOptions) as caught:
-            env.reset(seed=1, options=options)
-        assert caught.value.envhub_code == "invalid_options"
+    with pytest.raises(InvalidOptions, match=r"no reset option 'tusk' \(did you mean task\?\)") as caught:
+        env.reset(seed=1, options={"tusk": {"id": "goal-3"}})
+    assert caught.value.envhub_code == "invalid_options"
+
+
+@pytest.mark.parametrize("split", ["dev", ["train"]])
+def test_an_unknown_split_is_refused_like_an_unknown_task(make_env: MakeEnv, split: Any) -> None:
+    env = make_env(PRODUCTS)
+    with pytest.raises(UnknownTask, match="Use one of: train, validation, test") as caught:
+        env.reset(seed=1, options={"split": split})
+    assert caught.value.envhub_code == "unknown_task"
 
 
 def test_actions_are_texts(make_env: MakeEnv) -> None:
@@ -207,7 +214,7 @@ def test_observation_modes_show_the_same_page(make_env: MakeEnv) -> None:
         other = WebShopEnv(env.shared, observation_mode=mode, session_prefix="w1_")
         other.reset(options={"task": {"id": "goal-0"}})
         shown[mode] = other.step("search[lamp]")[0]
-        assert other.render().startswith("<!DOCTYPE html>")
+        assert "[button] Back to Search [button_]" in other.render().splitlines()
     assert "[SEP] Page 1 (Total results: 30) [SEP]" in shown["text"]
     assert "\nPage 1 (Total results: 30)\n" in shown["text_rich"]
     assert shown["url"] == "http://127.0.0.1:3000/search_results/w1_0/lamp/1"
@@ -243,7 +250,7 @@ def test_unknown_modes_are_refused(make_env: MakeEnv) -> None:
         WebShopEnv(shared, mode="faithfull")
     with pytest.raises(ValueError, match="no observation mode 'image'"):
         WebShopEnv(shared, observation_mode="image")
-    with pytest.raises(ValueError, match="num_products = -1"):
+    with pytest.raises(InvalidOptions, match="num_products = -1"):
         make_env(PRODUCTS, num_products=-1)
 
 
@@ -257,8 +264,11 @@ def test_a_prepared_folder_plays_the_same(make_env: MakeEnv, tmp_path: Path) -> 
     assert follow(other, ["search[lamp]", 4, "click[red]", 7]) == follow(
         env, ["search[lamp]", 4, "click[red]", 7]
     )
-    with pytest.raises(DataError, match="was prepared with seed = 0, not 3"):
+    with pytest.raises(
+        DataError, match=r"was prepared with seed = 0, not 3\. Serve it with --set webshop\.seed=0"
+    ) as caught:
         WebShopEnv(data_dir=str(folder), human_goals=False, seed=3)
+    assert caught.value.envhub_code == "invalid_options", "so that a hub tells the message alone"
 
 
 def test_the_embedded_catalogue_is_the_default() -> None:

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from envhub_webshop.errors import InvalidOptions
 from envhub_webshop.goals import draw_cap, draw_goal, draw_price, select
 from envhub_webshop.loader import load
 
@@ -66,5 +67,5 @@ def test_a_limit_keeps_that_many_goals(make_shop: MakeShop) -> None:
     assert select(catalogue, 9).goals is catalogue.goals
     assert len(select(catalogue, keep=lambda at, goal: at > 6).goals) == 2
     for limit in (0, -2):
-        with pytest.raises(ValueError, match=f"limit_goals = {limit}"):
+        with pytest.raises(InvalidOptions, match=f"limit_goals = {limit}"):
             select(catalogue, limit)

@@ -78,7 +78,7 @@ def test_the_file_named_after_the_number_of_products_is_taken(make_shop: MakeSho
     [
         ("items_shuffle.json", "the file with the products. See"),
         ("items_ins_v2.json", "products' attributes. See"),
-        ("items_human_ins.json", "or set human_goals = false"),
+        ("items_human_ins.json", "--no-human-goals where the data is"),
         ("title_nouns.json", "Run `envhub data prepare webshop`"),
     ],
 )
