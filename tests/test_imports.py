@@ -12,17 +12,19 @@ OURS = {"envhub", "envhub_sdk", "envhub_trainers"}
 SPECS = {package.name for package in (ROOT / "env_specs").glob("*/envhub_*") if package.is_dir()}
 
 WIRE = "envhub_sdk._wire"
+PROTOCOL = {"envhub.worker.frames", "envhub.worker.times"}
+"""What hub and worker tell each other, and how."""
 MAY_IMPORT = {
     "envhub.worker": set(),
     "envhub.spec": set(),
-    "envhub.pool": {"envhub.spec", "envhub.worker.frames"},
-    "envhub.session": {"envhub.record", "envhub.pool", "envhub.spec", "envhub.worker.frames", WIRE},
+    "envhub.pool": {"envhub.spec", *PROTOCOL},
+    "envhub.session": {"envhub.record", "envhub.pool", "envhub.spec", *PROTOCOL, WIRE},
     "envhub.server": {
         "envhub.record",
         "envhub.session",
         "envhub.pool",
         "envhub.spec",
-        "envhub.worker.frames",
+        *PROTOCOL,
         WIRE,
     },
     "envhub.record": set(),

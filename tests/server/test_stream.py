@@ -43,10 +43,13 @@ def test_every_operation(server: Any, client: httpx.Client) -> None:
         assert told(ws)["expires_at"] > 0
         ask(ws, 5, "reset", session_id=session, seed=8)
         assert told(ws)["seed"] == 8
-        for number, op in enumerate(("snapshot", "restore", "fork"), 6):
-            ask(ws, number, op, session_id=session)
-            answer = told(ws)
-            assert (answer["id"], answer["error"]["code"]) == (number, "not_implemented")
+        ask(ws, 6, "snapshot", session_id=session)
+        saved = told(ws)
+        assert (saved["id"], saved["step_index"]) == (6, 0)
+        ask(ws, 7, "restore", session_id=session, snapshot_id=saved["snapshot_id"])
+        assert (told(ws)["step_index"]) == 0
+        ask(ws, 8, "fork", session_id=session, count=2)
+        assert [one["step_index"] for one in told(ws)["sessions"]] == [0, 0]
         ask(ws, 9, "close", session_id=session)
         assert told(ws) == {"id": 9, "session_id": session, "closed": True}
         ask(ws, 10, "step", session_id=session, action="left")
