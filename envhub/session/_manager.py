@@ -268,7 +268,7 @@ class Sessions:
             sink(error)
             return
         self.counts.resets[session.env] += 1
-        session.reset(reset.seed, reset.task, reset.options, sink)
+        session.reset(reset.seed, reset.task, reset.options, sink, reset.start_index)
 
     def close(self, session_id: str) -> None:
         """Closes a session; one that is gone already is fine."""
@@ -323,7 +323,7 @@ class Sessions:
             kind,
         )
 
-    async def restore(self, session_id: str, snapshot_id: str) -> bytes:
+    async def restore(self, session_id: str, snapshot_id: str, start_index: int | None = None) -> bytes:
         """Takes a session to a saved point; returns the JSON reply: the observation there.
 
         Raises:
@@ -333,7 +333,8 @@ class Sessions:
         session = self.find(session_id)
         gathered = _Gathered(1)
         self.counts.points[session.env, "restore"] += 1
-        session.restore(self.snapshots.find(snapshot_id, session.env).episode, gathered.sink(0))
+        point = self.snapshots.find(snapshot_id, session.env).episode
+        session.restore(point, gathered.sink(0), start_index)
         return _all_good(await gathered.future)[0]
 
     async def fork(self, session_id: str, request: ForkRequest) -> bytes:

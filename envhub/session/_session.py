@@ -25,6 +25,7 @@ from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._lease import CHECKPOINT_STEPS, Lease
 from envhub.session._saved import SavedSession
+from envhub.session._starts import Starts
 from envhub.worker import frames
 from envhub_sdk._wire import SessionState, Trajectory
 
@@ -79,6 +80,7 @@ class Session:
         self.record = record
         self._noted_base: object = None
         self._episodes = 0
+        self._starts = Starts(id)
         self._before: Episode | None = None
         self._failure: HubError | None = None
         self._under_way: tuple[bytes, int, str] | None = None
@@ -201,16 +203,27 @@ class Session:
     # -- resets and the rest ------------------------------------------------------------------------
 
     def reset(
-        self, seed: int | None, task: dict[str, Any] | str | None, options: dict[str, Any], sink: Sink
+        self,
+        seed: int | None,
+        task: dict[str, Any] | str | None,
+        options: dict[str, Any],
+        sink: Sink,
+        start_index: int | None = None,
     ) -> None:
         """Starts an episode; without a seed, one that follows from the session's last one."""
         if self.busy:
-            self._line.append(lambda: self.reset(seed, task, options, sink))
-        elif self.ended is not None:
+            self._line.append(lambda: self.reset(seed, task, options, sink, start_index))
+            return
+        if self.ended is not None:
             sink(self.ended)
-        else:
-            self.busy = True
-            self._reset(seed, task, options, functools.partial(self._done, sink))
+            return
+        asked = (seed, task, options)
+        if (told := self._starts.again(start_index, asked)) is not None:
+            sink(told)
+            return
+        self.busy = True
+        sink = self._starts.noting(start_index, asked, sink)
+        self._reset(seed, task, options, functools.partial(self._done, sink))
 
     def _reset(
         self,
@@ -313,14 +326,18 @@ class Session:
             {"session_id": self.id, "env": self.env},
         )
 
-    def restore(self, point: Episode, sink: Sink) -> None:
+    def restore(self, point: Episode, sink: Sink, start_index: int | None = None) -> None:
         """Goes on from a saved point, as an episode of this session's own."""
         if self.busy:
-            self._line.append(lambda: self.restore(point, sink))
+            self._line.append(lambda: self.restore(point, sink, start_index))
             return
         if self.ended is not None:
             sink(self.ended)
             return
+        if (told := self._starts.again(start_index, point)) is not None:
+            sink(told)
+            return
+        sink = self._starts.noting(start_index, point, sink)
         episode = point.branch(f"{self.id}.{self._episodes + 1}")
 
         def there(code: int, body: bytes) -> None:

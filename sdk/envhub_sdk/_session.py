@@ -107,6 +107,7 @@ class Session:
         self.episode_id: str | None = None
         self.step_index = 0
         """Index of the next step."""
+        self._start_index = 0
         self._observation_space = observation_space(env)
 
     def forget(self) -> None:
@@ -124,7 +125,7 @@ class Session:
     def reset_call(self, seed: int, options: Mapping[str, Any] | None) -> Call[_wire.ResetReply]:
         """Start another episode."""
         self.task, rest = start_of(self.settings, options)
-        request = _wire.ResetRequest(seed, self.task, rest)
+        request = _wire.ResetRequest(seed, self.task, rest, self.next_start())
         return _calls.reset(self.known_id(), request, grace_s(self.env, "reset"))
 
     def step_call(self, action: Any) -> Call[_wire.StepReply]:
@@ -153,13 +154,19 @@ class Session:
 
     def restore_call(self, snapshot: Snapshot) -> Call[_wire.ResetReply]:
         """Go on from a saved point."""
-        return _calls.restore(self.known_id(), snapshot.id, self._replay_s(snapshot.step_index))
+        request = _wire.RestoreRequest(snapshot.id, self.next_start())
+        return _calls.restore(self.known_id(), request, self._replay_s(snapshot.step_index))
 
     def fork_call(self, count: int, snapshot: Snapshot | None) -> Call[_wire.OpenedSessions]:
         """Open sessions that go on from where this one stands, or from a saved point."""
         request = _wire.ForkRequest(count, snapshot.id if snapshot else None, self.settings.wait_s)
         steps = snapshot.step_index if snapshot else self.step_index
         return _calls.fork(self.known_id(), request, self._replay_s(steps))
+
+    def next_start(self) -> int:
+        """The number of another reset or restore: with it the hub executes it once."""
+        self._start_index += 1
+        return self._start_index
 
     def _replay_s(self, steps: int) -> float:
         """Seconds an episode may take that has to be played again up to a point."""

@@ -210,6 +210,8 @@ class ResetRequest(Struct, forbid_unknown_fields=True):
     seed: Seed | None = None
     task: Task | str | None = None
     options: dict[str, Any] = {}
+    start_index: Index | None = None
+    """The client's number of this start, growing within the session: then it is executed once."""
 
 
 class ResetReply(Struct):
@@ -309,6 +311,8 @@ class RestoreRequest(Struct, forbid_unknown_fields=True):
     """Takes the session to a saved point; its answer is like a reset's, with the observation there."""
 
     snapshot_id: str
+    start_index: Index | None = None
+    """The client's number of this start, growing within the session: then it is executed once."""
 
 
 class ForkRequest(Struct, forbid_unknown_fields=True):
@@ -347,6 +351,8 @@ class ResetItem(Struct, forbid_unknown_fields=True):
     seed: Seed | None = None
     task: Task | str | None = None
     options: dict[str, Any] = {}
+    start_index: Index | None = None
+    """The client's number of this start, growing within the session: then it is executed once."""
 
 
 class BatchReset(Struct, forbid_unknown_fields=True):
