@@ -144,7 +144,7 @@ class Worker:
     @property
     def about(self) -> dict[str, object]:
         """What a log entry says of it besides its words."""
-        return {"worker": self.number, "pid": self._process}
+        return {"env": self._template.name, "worker": self.number, "pid": self._process}
 
     @property
     def answering(self) -> bool:

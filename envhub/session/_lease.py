@@ -241,7 +241,7 @@ class Lease:
         self._drop_replay()
         if divergence is None:
             self._replay_deaths = 0
-            self._pool.replays += 1
+            self._pool.replays += self._asked is None or self._asked.operation != _NOTHING
             self._recovered()
         elif divergence.timed_out and self._replay_deaths < MAX_DEATHS - 1:
             self._replay_deaths += 1

@@ -119,7 +119,8 @@ async def test_bytes_that_are_no_frame_cost_that_worker(
     )
     scribble += (
         "\n\ndef is_socket(fd):\n"
-        "    try:\n        return stat.S_ISSOCK(os.fstat(fd).st_mode)\n    except OSError:\n        return False\n"
+        "    try:\n        return stat.S_ISSOCK(os.fstat(fd).st_mode)\n"
+        "    except OSError:\n        return False\n"
     )
     pool = await start_pool(write_spec(scribble))
     (await leased(pool)).call(frames.STEP, b'"x"')
