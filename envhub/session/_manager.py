@@ -187,6 +187,7 @@ class Sessions:
         caller, name = CALLER.get(), owner()
         if caller is not None:
             held = sum(session.owner == name for session in self._sessions.values())
+            held += sum(saved.opened.owner == name for saved in self.awaited.values())
             caller.check_sessions(held + self._asked_for[name], count)
         self._asked_for[name] += count
         try:
@@ -231,7 +232,8 @@ class Sessions:
             whose, ended = self._ended.get(session_id, (None, None))
             if ended is not None and may_use(whose):
                 raise ended.copy()
-            if session_id in self.awaited:
+            awaited = self.awaited.get(session_id)
+            if awaited is not None and may_use(awaited.opened.owner):
                 raise HubError("not_ready", f"session {session_id} goes on when its environment is loaded")
             raise HubError(
                 "unknown_session",
