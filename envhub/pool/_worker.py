@@ -215,28 +215,38 @@ class Worker:
 
 
 class Suspects:
-    """What was under way when a worker died, done on the next one in turns.
+    """What was under way when a worker died, done on the next one in turns, before anything new.
 
     So a request or a replay that kills workers is caught alone, and no innocent one is blamed for its
     deaths. A worker's death ends the line: whoever waited in it asks the next worker.
     """
 
     def __init__(self) -> None:
+        self.busy = False
+        """Whether something is done alone, so that new requests have to wait (see `hold`)."""
         self._line: deque[Turn] = deque()
-        self._busy = False
+        self._held: list[Callable[[], None]] = []
 
     def wait(self, turn: Turn) -> None:
         """Takes a place in the line; `turn` is called when it comes, with what to call at its end."""
         self._line.append(turn)
         self._next()
 
+    def hold(self, send: Callable[[], None]) -> None:
+        """Sends something new when the line has come to its end."""
+        self._held.append(send)
+
     def _next(self) -> None:
-        while self._line and not self._busy:
-            self._busy = True
+        while self._line and not self.busy:
+            self.busy = True
             self._line.popleft()(self._over)
+        if not self.busy:
+            held, self._held = self._held, []
+            for send in held:
+                send()
 
     def _over(self) -> None:
-        self._busy = False
+        self.busy = False
         self._next()
 
 

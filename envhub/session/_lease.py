@@ -6,7 +6,8 @@ Invariants:
   then the request that was under way is sent again. Its sender notices nothing but the time.
 - A request or a replay that was under way when a worker died may be what killed it. It is done again alone,
   so that it can't take others with it. After `MAX_DEATHS` a request is answered as a failure of the
-  environment; after `MAX_HANGS` beyond the reach of signals, as one that timed out. A replay ends the lease.
+  environment; after `MAX_HANGS` beyond the reach of signals, as one that timed out. A replay ends the lease
+  after `MAX_REPLAY_DEATHS`.
 - A lease whose episode can't be replayed, or whose replay differs, is over: it never goes on silently.
 """
 
@@ -25,7 +26,9 @@ from envhub.session._replay import Divergence, Replay
 from envhub.worker import frames
 
 MAX_DEATHS = 3
-"""Workers that one request, or one replay, may take with it."""
+"""Workers that one request may take with it."""
+MAX_REPLAY_DEATHS = 8
+"""Workers that may die during one replay: it was answered once already, so it is hardly to blame."""
 MAX_HANGS = 2
 """Times that one request may hang where only killing its worker ends it."""
 RECOVERY_S = 60.0
@@ -116,7 +119,13 @@ class Lease:
             asked.sink(frames.DONE, b"null")
         elif asked.deaths:
             self._replica.in_turn(functools.partial(self._send_alone, asked))
+        elif self._replica.worker.suspects.busy:
+            self._replica.worker.suspects.hold(functools.partial(self._send_held, asked))
         else:
+            self._replica.send(asked.operation, asked.payload, self._answered)
+
+    def _send_held(self, asked: _Asked) -> None:
+        if asked is self._asked and self._ready:
             self._replica.send(asked.operation, asked.payload, self._answered)
 
     def _send_alone(self, asked: _Asked, over: Callable[[], None]) -> None:
@@ -176,7 +185,7 @@ class Lease:
         if self._replay is not None:
             self._drop_replay()
             self._replay_deaths += 1
-        if self._replay_deaths >= MAX_DEATHS:
+        if self._replay_deaths >= MAX_REPLAY_DEATHS:
             self._end(f"so did {self._replay_deaths} that replayed its episode")
             return
         if not self._pool.served.spec.replayable and self.episode is not None and not self._resets():
