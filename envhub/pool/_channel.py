@@ -89,19 +89,26 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answers arrived."""
-        waiting, times = self._waiting, self._times
+        waiting, step = self._waiting, frames.STEP
+        steps, asked_then = 0, 0.0
         now = self._last_answer = self._loop.time()
         try:
             for number, code, _, payload in self._reader.feed(data):
                 entry = waiting.pop(number, None)
                 if entry is not None:
                     sink, operation, asked = entry
-                    if operation == frames.STEP:
-                        times.add(now - asked)
+                    if operation == step:
+                        if asked != asked_then:  # those that left in one frame are counted together
+                            if steps:
+                                self._times.add(now - asked_then, steps)
+                            steps, asked_then = 0, asked
+                        steps += 1
                     sink(code, payload)
         except frames.FrameError:
             self.malformed = True
             self.abort()
+        if steps:
+            self._times.add(now - asked_then, steps)
 
     def connection_lost(self, error: Exception | None) -> None:
         """The worker is gone: everyone who waits is told."""
