@@ -134,12 +134,21 @@ def test_arrays_and_pictures(client: httpx.Client, open_one: Any) -> None:
     assert step(client, session, [1, 1], step_index=1).status_code == 200
 
 
-def test_what_is_not_offered_yet_says_so(client: httpx.Client, open_one: Any) -> None:
-    session = open_one()["id"]
-    for verb in ("snapshot", "restore", "fork"):
-        answer = client.post(f"/v1/sessions/{session}/{verb}", json={})
-        assert (answer.status_code, code(answer)) == (501, "not_implemented")
-        assert code(client.post(f"/v1/sessions/s-nobody/{verb}")) == "unknown_session"
+def test_points_of_episodes(client: httpx.Client, open_one: Any) -> None:
+    session = open_one("frozenlake", seeds=[1])["id"]
+    first = step(client, session, "left").json()
+    point = client.post(f"/v1/sessions/{session}/snapshot").json()
+    assert (point["step_index"], point["kind"]) == (1, "native")
+    second = step(client, session, "down").json()
+    there = client.post(f"/v1/sessions/{session}/restore", json={"snapshot_id": point["snapshot_id"]}).json()
+    assert (there["observation"], there["step_index"]) == (first["observation"], 1)
+    forks = client.post(f"/v1/sessions/{session}/fork", json={"count": 2}).json()["sessions"]
+    for one in (session, *(fork["id"] for fork in forks)):
+        assert step(client, one, "down").json() == second
+    unknown = client.post(f"/v1/sessions/{session}/restore", json={"snapshot_id": "p-none"})
+    assert (unknown.status_code, code(unknown)) == (404, "unknown_snapshot")
+    for verb, body in (("snapshot", {}), ("restore", {"snapshot_id": "p-none"}), ("fork", {})):
+        assert code(client.post(f"/v1/sessions/s-nobody/{verb}", json=body)) == "unknown_session"
 
 
 @pytest.mark.parametrize(
@@ -214,10 +223,10 @@ def test_failures_of_an_environment_are_that_sessions_alone(client: httpx.Client
 def test_a_dead_worker(client: httpx.Client, open_one: Any, wait_until: Any) -> None:
     session = open_one()["id"]
     answer = step(client, session, "exit")
-    assert (answer.status_code, code(answer)) == (502, "session_lost")
-    assert code(step(client, session, "a")) == "session_lost"
-    seen = client.get("/readyz")
-    assert seen.status_code in (200, 503)
+    assert (answer.status_code, code(answer)) == (502, "environment_error"), "it kills every worker"
+    assert code(step(client, session, "a")) == "episode_failed"
+    assert client.post(f"/v1/sessions/{session}/reset").status_code == 200
+    assert step(client, session, "a").status_code == 200
     wait_until(lambda: client.get("/readyz").status_code == 200)
 
 

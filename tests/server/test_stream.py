@@ -43,10 +43,15 @@ def test_every_operation(server: Any, client: httpx.Client) -> None:
         assert told(ws)["expires_at"] > 0
         ask(ws, 5, "reset", session_id=session, seed=8)
         assert told(ws)["seed"] == 8
-        for number, op in enumerate(("snapshot", "restore", "fork"), 6):
-            ask(ws, number, op, session_id=session)
-            answer = told(ws)
-            assert (answer["id"], answer["error"]["code"]) == (number, "not_implemented")
+        ask(ws, 6, "snapshot", session_id=session)
+        point = told(ws)
+        assert (point["id"], point["step_index"]) == (6, 0)
+        ask(ws, 7, "restore", session_id=session, snapshot_id=point["snapshot_id"])
+        restored = told(ws)
+        assert (restored["id"], restored["step_index"]) == (7, 0)
+        ask(ws, 8, "fork", session_id=session, count=2)
+        forked = told(ws)
+        assert forked["id"] == 8 and len(forked["sessions"]) == 2
         ask(ws, 9, "close", session_id=session)
         assert told(ws) == {"id": 9, "session_id": session, "closed": True}
         ask(ws, 10, "step", session_id=session, action="left")
