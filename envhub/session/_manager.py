@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
-import secrets
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from envhub.pool import NoFreeReplica, Pool, QueueFull, Replica
@@ -24,6 +24,7 @@ from envhub.record import Recorder
 from envhub.session._caller import CALLER, may_use, owner
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
+from envhub.session._openings import Openings
 from envhub.session._saved import SavedSession, facts_of
 from envhub.session._session import Answer, Session, Sink
 from envhub.session._snapshots import Snapshots
@@ -89,6 +90,7 @@ class Sessions:
         self.snapshots = Snapshots()
         self._settings = settings or SessionSettings()
         self._sessions: dict[str, Session] = {}
+        self._openings = Openings()
         self._ended: OrderedDict[str, tuple[str | None, HubError]] = OrderedDict()
         """Whose it was and why it ended."""
         self._asked_for: Counter[str | None] = Counter()
@@ -128,7 +130,14 @@ class Sessions:
         self._check_count(env, request.count)
         wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
         idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
-        sessions = await self._lease(env, request.count, wait_s, idle_timeout_s, request.labels)
+        async with self._openings.turn(request.request_id):
+            ids = self._ids(request.request_id, (owner(), env), request.count, request.reset)
+            if ids[0] in self._sessions:
+                return self._opened_again(ids)
+            sessions = await self._lease(env, ids, wait_s, idle_timeout_s, request.labels)
+            return await self._reset_opened(env, sessions, request)
+
+    async def _reset_opened(self, env: str, sessions: list[Session], request: OpenRequest) -> bytes:
         resets: list[bytes] = [b""] * len(sessions)
         try:
             if request.reset:
@@ -139,6 +148,30 @@ class Sessions:
             raise
         self.counts.opened[env] += len(sessions)
         opened = [self._opened(session, reset) for session, reset in zip(sessions, resets, strict=True)]
+        return b'{"sessions":[%b]}' % b",".join(opened)
+
+    def _ids(
+        self, request_id: str | None, about: tuple[str | None, ...], count: int, reset: bool
+    ) -> list[str]:
+        """Ids for the sessions of a request: of those it has opened already, if all are open still."""
+        for trial in itertools.count():
+            ids = Openings.ids(request_id, about, count, trial)
+            for id in ids:
+                if id in self.awaited:
+                    self.find(id)  # says that it goes on later
+            found = [self._sessions[id] for id in ids if id in self._sessions]
+            whole = len(found) == count and all(session.episode or not reset for session in found)
+            if whole or not any(id in self._sessions or id in self._ended for id in ids):
+                break
+            for session in found:
+                self.close(session.id)
+        return ids
+
+    def _opened_again(self, ids: list[str]) -> bytes:
+        """The reply to an open or a fork whose sessions are open already."""
+        opened = []
+        for session in map(self.find, ids):
+            opened.append(self._opened(session, session.episode.point() if session.episode else b""))
         return b'{"sessions":[%b]}' % b",".join(opened)
 
     def _check_count(self, env: str, count: int) -> None:
@@ -152,12 +185,12 @@ class Sessions:
             )
 
     async def _lease(
-        self, env: str, count: int, wait_s: float, idle_timeout_s: float, labels: dict[str, str]
+        self, env: str, ids: list[str], wait_s: float, idle_timeout_s: float, labels: dict[str, str]
     ) -> list[Session]:
         mine = owner()
         sessions: list[Session] = []
-        for replica in await self._replicas(env, count, wait_s):
-            session = self._add(f"s-{secrets.token_hex(12)}", env, replica, idle_timeout_s, labels, mine)
+        for id, replica in zip(ids, await self._replicas(env, len(ids), wait_s), strict=True):
+            session = self._add(id, env, replica, idle_timeout_s, labels, mine)
             if session.record is not None:
                 session.record.opened()
             sessions.append(session)
@@ -256,7 +289,7 @@ class Sessions:
             self._check_draining()
             session = self.find(session_id)
         except HubError as error:
-            sink(error)
+            self._later(session_id, error, lambda: self.step(session_id, step, autoreset, sink), sink)
             return
         self.counts.steps[session.env] += 1
         session.step(bytes(step.action), step.step_index, step.episode_id, autoreset, sink)
@@ -267,7 +300,7 @@ class Sessions:
             self._check_draining()
             session = self.find(session_id)
         except HubError as error:
-            sink(error)
+            self._later(session_id, error, lambda: self.reset(session_id, reset, sink), sink)
             return
         self.counts.resets[session.env] += 1
         session.reset(reset.seed, reset.task, reset.options, sink, reset.start_index)
@@ -347,12 +380,19 @@ class Sessions:
         """
         session = self.find(session_id)
         self._check_count(session.env, request.count)
+        async with self._openings.turn(request.request_id):
+            ids = self._ids(request.request_id, (owner(), session_id), request.count, True)
+            if ids[0] in self._sessions:
+                return self._opened_again(ids)
+            return await self._fork(session, request, ids)
+
+    async def _fork(self, session: Session, request: ForkRequest, ids: list[str]) -> bytes:
         if request.snapshot_id is None:
             point = await self._point(session)
         else:
             point = self.snapshots.find(request.snapshot_id, session.env).episode
         wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
-        forks = await self._lease(session.env, request.count, wait_s, session.idle_timeout_s, session.labels)
+        forks = await self._lease(session.env, ids, wait_s, session.idle_timeout_s, session.labels)
         gathered = _Gathered(len(forks))
         try:
             for number, fork in enumerate(forks):
@@ -396,6 +436,13 @@ class Sessions:
 
     # -- the hub before this one ----------------------------------------------------------------------
 
+    def _later(self, session_id: str, error: HubError, again: Callable[[], None], sink: Sink) -> None:
+        """Asks again when the session has its replica, if that is what is missing."""
+        if session_id in self.awaited and not self.draining:
+            self.awaited[session_id].waiting.append(again)
+        else:
+            sink(error)
+
     def adopt(self, saved: SavedSession, replica: Replica) -> None:
         """Goes on with a session that was open when the hub before this one died."""
         opened = saved.opened
@@ -405,6 +452,8 @@ class Sessions:
         )
         session.created_at = opened.time_us / 1e6 - self.clock_offset
         session.resume(saved)
+        for again in saved.waiting:
+            again()
 
     def give_up(self, saved: SavedSession, reason: HubError) -> None:
         """Ends a session that the hub before this one had open and that can't go on here."""
@@ -414,6 +463,8 @@ class Sessions:
         self.counts.ended[opened.env, reason.code] += 1
         if self.recorder is not None:
             self.recorder.session_ended(opened.session, reason.code, reason.message)
+        for again in saved.waiting:
+            again()
 
     def written(self) -> None:
         """Writes down what waits for it: called before answers leave."""
