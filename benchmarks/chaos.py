@@ -4,7 +4,7 @@
 
 Starts the hub by its real command with 64 WebShop and 64 FrozenLake replicas and plays both at once through
 the SDK, with fixed seeds and a scripted policy that looks only at what it is shown. First undisturbed, in
-rounds of 64 + 64 episodes until the time is over; then exactly the same rounds again, while a random worker
+rounds until the time is over; then exactly the same rounds again, while a random worker
 is killed with SIGKILL every second, and a template a third and two thirds of the way. Every episode of both
 runs is compared: observations, actions, rewards, ends, task and seed. Exits with 1 if an episode was lost, if
 one differs, or if the disturbed run had less than half the throughput.
@@ -40,6 +40,8 @@ from webshop_walk import Walker
 from envhub_sdk import AsyncHub, Trajectory
 
 REPLICAS = 64
+ROUND = 3 * REPLICAS
+"""Episodes of each environment in one round."""
 LONGEST = 30
 """Steps after which an episode is left."""
 SEED = 20_000
@@ -55,6 +57,7 @@ class Shopper:
         self._walker: Walker | None = None
 
     def __call__(self, observation: str, info: dict[str, Any]) -> str:
+        """The next action."""
         if self._walker is None:
             self._walker = Walker(zlib.crc32(observation.encode()))
             self._walker.begin(info["instruction"])
@@ -68,6 +71,7 @@ class Skater:
         self._random: random.Random | None = None
 
     def __call__(self, observation: str, info: dict[str, Any]) -> str:
+        """The next action."""
         if self._random is None:
             self._random = random.Random(zlib.crc32(f"{observation}{info['task']}".encode()))
         return self._random.choice(["left", "down", "right", "up"])
@@ -93,9 +97,11 @@ class Run:
 
     @property
     def steps_per_s(self) -> float:
+        """Throughput, both environments together."""
         return self.steps / self.seconds
 
     def add(self, trajectory: Trajectory) -> None:
+        """Takes in an episode."""
         self.steps += trajectory.steps
         self.digests[f"{trajectory.env} {trajectory.seed}"] = digest(trajectory)
         if trajectory.error is not None:
@@ -136,10 +142,12 @@ class Killer:
         return sorted(templates), sorted(workers)
 
     def kill_worker(self) -> None:
+        """Kills a random worker, if one runs."""
         self.workers_killed += self._kill(self.look()[1])
 
     def kill_template(self) -> None:
-        self.templates_killed += self._kill(self.look()[0])
+        """Kills the oldest template, so that no one is killed twice."""
+        self.templates_killed += self._kill(self.look()[0][:1])
 
     def _kill(self, pids: list[int]) -> bool:
         if not pids:
@@ -187,16 +195,16 @@ async def killing(killer: Killer, seconds: float) -> AsyncIterator[None]:
 
 
 async def play_round(hub: AsyncHub, number: int) -> list[Trajectory]:
-    """One episode of every replica of both environments."""
+    """Some episodes for every replica of both environments."""
     both = await asyncio.gather(
         *(
             hub.collect(
                 env,
                 policy,
                 per_episode=True,
-                episodes=REPLICAS,
+                episodes=ROUND,
                 concurrency=REPLICAS,
-                seed=SEED + number * REPLICAS,
+                seed=SEED + number * ROUND,
                 max_steps=LONGEST,
             )
             for env, policy in POLICIES.items()
