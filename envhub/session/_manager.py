@@ -438,8 +438,9 @@ class Sessions:
 
     def _later(self, session_id: str, error: HubError, again: Callable[[], None], sink: Sink) -> None:
         """Asks again when the session has its replica, if that is what is missing."""
-        if session_id in self.awaited and not self.draining:
-            self.awaited[session_id].waiting.append(again)
+        awaited = self.awaited.get(session_id)
+        if awaited is not None and not self.draining and may_use(awaited.opened.owner):
+            awaited.waiting.append(again)
         else:
             sink(error)
 
