@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import logging
 import time
 from collections import Counter, OrderedDict
@@ -143,8 +142,7 @@ class Sessions:
             if request.reset:
                 resets = await self._reset_all(sessions, request)
         except BaseException:
-            for session in sessions:
-                self.close(session.id)
+            self._undo(sessions, request.request_id)
             raise
         self.counts.opened[env] += len(sessions)
         opened = [self._opened(session, reset) for session, reset in zip(sessions, resets, strict=True)]
@@ -154,18 +152,22 @@ class Sessions:
         self, request_id: str | None, about: tuple[str | None, ...], count: int, reset: bool
     ) -> list[str]:
         """Ids for the sessions of a request: of those it has opened already, if all are open still."""
-        for trial in itertools.count():
-            ids = Openings.ids(request_id, about, count, trial)
-            for id in ids:
-                if id in self.awaited:
-                    self.find(id)  # says that it goes on later
-            found = [self._sessions[id] for id in ids if id in self._sessions]
-            whole = len(found) == count and all(session.episode or not reset for session in found)
-            if whole or not any(id in self._sessions or id in self._ended for id in ids):
-                break
-            for session in found:
-                self.close(session.id)
-        return ids
+        ids = self._openings.ids(request_id, about, count)
+        for id in ids:
+            if id in self.awaited or id in self._ended:
+                self.find(id)  # says that it goes on later, or why it ended
+        found = [self._sessions[id] for id in ids if id in self._sessions]
+        whole = len(found) == count and all(session.episode or not reset for session in found)
+        if whole or not found:
+            return ids
+        self._undo(found, request_id)  # a hub died amid the request
+        return self._openings.ids(request_id, about, count)
+
+    def _undo(self, sessions: list[Session], request_id: str | None) -> None:
+        """Closes what a request has opened in vain."""
+        for session in sessions:
+            self.close(session.id)
+        self._openings.failed(request_id)
 
     def _opened_again(self, ids: list[str]) -> bytes:
         """The reply to an open or a fork whose sessions are open already."""
@@ -399,8 +401,7 @@ class Sessions:
                 fork.restore(point, gathered.sink(number))
             starts = _all_good(await gathered.future)
         except BaseException:
-            for fork in forks:
-                self.close(fork.id)
+            self._undo(forks, request.request_id)
             raise
         self.counts.opened[session.env] += len(forks)
         self.counts.points[session.env, "fork"] += len(forks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -159,7 +160,9 @@ class Session:
 
     def fork_call(self, count: int, snapshot: Snapshot | None) -> Call[_wire.OpenedSessions]:
         """Open sessions that go on from where this one stands, or from a saved point."""
-        request = _wire.ForkRequest(count, snapshot.id if snapshot else None, self.settings.wait_s)
+        request = _wire.ForkRequest(
+            count, snapshot.id if snapshot else None, self.settings.wait_s, _request_id()
+        )
         steps = snapshot.step_index if snapshot else self.step_index
         return _calls.fork(self.known_id(), request, self._replay_s(steps))
 
@@ -248,8 +251,13 @@ def open_call(
         wait_s=settings.wait_s,
         idle_timeout_s=settings.idle_timeout_s,
         labels=dict(settings.labels),
+        request_id=_request_id(),
     )
     return _calls.open_sessions(env.name, request, grace_s(env, "reset"))
+
+
+def _request_id() -> str:
+    return secrets.token_hex(16)
 
 
 def grace_s(env: _wire.EnvInfo, kind: str) -> float:

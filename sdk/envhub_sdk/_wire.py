@@ -64,6 +64,7 @@ any Unicode), `Discrete {n, start}`, `Box {low, high, shape, dtype}` (infinities
 
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Index = Annotated[int, Meta(ge=0)]
+RequestId = Annotated[str, Meta(min_length=16, max_length=64)]
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Task = dict[str, Any]
 """What an episode is about: `{"id": …, …}`, as listed by `GET /v1/envs/{env}/tasks`."""
@@ -151,6 +152,8 @@ class OpenRequest(Struct, forbid_unknown_fields=True):
     wait_s: Seconds | None = None
     """How long to wait for free replicas before `no_free_replica`."""
     labels: dict[str, str] = {}
+    request_id: RequestId | None = None
+    """The client's random name of this request: sent again, it gets the sessions that it has opened."""
 
 
 class OpenedSession(Struct, omit_defaults=True):
@@ -321,6 +324,8 @@ class ForkRequest(Struct, forbid_unknown_fields=True):
     count: Annotated[int, Meta(ge=1, le=65_536)] = 1
     snapshot_id: str | None = None
     wait_s: Seconds | None = None
+    request_id: RequestId | None = None
+    """The client's random name of this request: sent again, it gets the sessions that it has opened."""
 
 
 # -- batches ----------------------------------------------------------------------------------------
