@@ -183,7 +183,7 @@ class Pool:
         if self.served.spec.fork:
             async with self._template_lock:
                 template = self._template_of.get(0)
-                if template is None or not template.alive:
+                if template is None or not template.listening:
                     template = await self._start_template(0)
         else:
             template = await self._start_template(worker.number)
@@ -212,7 +212,7 @@ class Pool:
 
     async def _revive_template(self) -> None:
         async with self._template_lock:
-            if not self._template_of[0].alive:
+            if not self._template_of[0].listening:
                 with contextlib.suppress(
                     LoadFailed, OSError
                 ):  # the next worker that needs it reports the failure

@@ -90,8 +90,9 @@ async def play(sessions: Sessions, pool: Pool, ids: list[str], seeds: list[int],
         assert [result.get("observation", result) for result in results] == totals
 
 
-async def test_a_worker_that_grows_is_replaced_and_no_client_notices(leaky: Any) -> None:
-    async with serving(leaky(), 4, 2, recycle_growth_mb=24) as (sessions, pool):
+@pytest.mark.parametrize("fork", ["true", "false"])
+async def test_a_worker_that_grows_is_replaced_and_no_client_notices(fork: str, leaky: Any) -> None:
+    async with serving(leaky(f"fork = {fork}\n"), 4, 2, recycle_growth_mb=24) as (sessions, pool):
         seeds = [1, 2, 3, 4]
         ids = await opened(sessions, seeds)
         await play(sessions, pool, ids, seeds, 4)
