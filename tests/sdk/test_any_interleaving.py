@@ -168,7 +168,7 @@ def test_any_interleaving_of_losses_repeats_and_deaths_gives_the_clean_run(
             os.kill(victims.choice(sorted(workers)), signal.SIGKILL)
             kills += 1
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=50, deadline=None)
     @given(name=st.sampled_from(sorted(ACTIONS)), script=st.lists(STEPS, min_size=4, max_size=14))
     def check(name: str, script: list[Any]) -> None:
         with Hub(served.url) as hub, Hub(weather.url) as client:
