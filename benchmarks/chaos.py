@@ -3,11 +3,11 @@
     python benchmarks/chaos.py [--seconds S] [--json FILE]
 
 Starts the hub by its real command with 64 WebShop and 64 FrozenLake replicas and plays both at once through
-the SDK, with fixed seeds and a scripted policy that looks only at what it is shown. First undisturbed, in
-rounds until the time is over; then exactly the same rounds again, while a random worker
-is killed with SIGKILL every second, and a template a third and two thirds of the way. Every episode of both
-runs is compared: observations, actions, rewards, ends, task and seed. Exits with 1 if an episode was lost, if
-one differs, or if the disturbed run had less than half the throughput.
+the SDK, with fixed seeds and a scripted policy that looks only at what it is shown. Blocks of some seconds
+are played undisturbed and then, exactly the same episodes, while a random worker is killed with SIGKILL every
+second, and a template a third and two thirds of the way. So whatever else the machine does hits both runs.
+Every episode of both is compared: observations, infos, actions, rewards, ends, task and seed. Exits with 1 if
+an episode was lost, if one differs, or if the disturbed run had less than half the throughput.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ from webshop_walk import Walker
 from envhub_sdk import AsyncHub, Trajectory
 
 REPLICAS = 64
-ROUND = 3 * REPLICAS
+ROUND = 2 * REPLICAS
 """Episodes of each environment in one round."""
 LONGEST = 30
 """Steps after which an episode is left."""
 SEED = 20_000
+BLOCK_S = 10.0
 KILL_EVERY_S = 1.0
 SLOWEST = 0.5
 """Least throughput of the disturbed run, as a share of the undisturbed one's."""
@@ -125,7 +126,8 @@ class Killer:
     killed are found as well.
     """
 
-    def __init__(self, hub: int, seed: int) -> None:
+    def __init__(self, hub: int, seed: int, seconds: float) -> None:
+        self._seconds, self._ticks = seconds, 0
         self.workers_killed = self.templates_killed = 0
         self._hub = hub
         self._random = random.Random(seed)
@@ -141,13 +143,13 @@ class Killer:
         ]
         return sorted(templates), sorted(workers)
 
-    def kill_worker(self) -> None:
-        """Kills a random worker, if one runs."""
-        self.workers_killed += self._kill(self.look()[1])
-
-    def kill_template(self) -> None:
-        """Kills the oldest template, so that no one is killed twice."""
-        self.templates_killed += self._kill(self.look()[0][:1])
+    def kill(self) -> None:
+        """Kills a random worker, if one runs; when it is time, the oldest template: none is killed twice."""
+        templates, workers = self.look()
+        self.workers_killed += self._kill(workers)
+        self._ticks += 1
+        if self._ticks * KILL_EVERY_S >= self._seconds * (self.templates_killed + 1) / 3 < self._seconds:
+            self.templates_killed += self._kill(templates[:1])
 
     def _kill(self, pids: list[int]) -> bool:
         if not pids:
@@ -170,17 +172,13 @@ def _processes() -> list[tuple[int, tuple[int, int]]]:
 
 
 @contextlib.asynccontextmanager
-async def killing(killer: Killer, seconds: float) -> AsyncIterator[None]:
-    """Kills a worker every second until the body is done, and two templates on the way."""
+async def killing(killer: Killer) -> AsyncIterator[None]:
+    """Kills every second until the body is done."""
 
     async def kill() -> None:
-        begin, due = time.monotonic(), [seconds / 3, seconds * 2 / 3]
         while True:
             await asyncio.sleep(KILL_EVERY_S)
-            killer.kill_worker()
-            if due and time.monotonic() - begin >= due[0]:
-                due.pop(0)
-                killer.kill_template()
+            killer.kill()
 
     task = asyncio.create_task(kill())
     try:
@@ -213,18 +211,15 @@ async def play_round(hub: AsyncHub, number: int) -> list[Trajectory]:
     return [trajectory for trajectories in both for trajectory in trajectories]
 
 
-async def play(url: str, over: Callable[[Run], bool], told: Callable[[Run], None]) -> Run:
-    """Plays rounds until it is over."""
-    run = Run()
-    begin = time.monotonic()
-    async with AsyncHub(url) as hub:
-        while not over(run):
-            for trajectory in await play_round(hub, run.rounds):
-                run.add(trajectory)
-            run.rounds += 1
-            run.seconds = time.monotonic() - begin
-            told(run)
-    return run
+async def play(hub: AsyncHub, run: Run, over: Callable[[], bool]) -> None:
+    """Plays rounds, from the run's next one on, until it is over."""
+    while not over():
+        begin = time.monotonic()
+        trajectories = await play_round(hub, run.rounds)
+        run.seconds += time.monotonic() - begin
+        run.rounds += 1
+        for trajectory in trajectories:
+            run.add(trajectory)
 
 
 def counted(url: str, name: str) -> int:
@@ -236,20 +231,16 @@ def counted(url: str, name: str) -> int:
 
 async def compare(server: Server, seconds: float, progress: Progress) -> dict[str, Any]:
     """Both runs, and what they say."""
-    bar = progress.add_task("undisturbed", total=seconds)
-    calm = await play(
-        server.url,
-        lambda run: run.seconds >= seconds,
-        lambda run: progress.update(bar, completed=run.seconds),
-    )
-    bar = progress.add_task("disturbed", total=calm.rounds)
-    killer = Killer(server.pid, SEED)
-    async with killing(killer, seconds):
-        wild = await play(
-            server.url,
-            lambda run: run.rounds >= calm.rounds,
-            lambda run: progress.update(bar, completed=run.rounds),
-        )
+    calm, wild = Run(), Run()
+    killer = Killer(server.pid, SEED, seconds)
+    bar = progress.add_task("playing", total=seconds)
+    async with AsyncHub(server.url) as hub:
+        while calm.seconds < seconds:
+            end = min(calm.seconds + BLOCK_S, seconds)
+            await play(hub, calm, lambda end=end: calm.seconds >= end)
+            async with killing(killer):
+                await play(hub, wild, lambda: wild.rounds >= calm.rounds)
+            progress.update(bar, completed=calm.seconds)
     different = [name for name, found in calm.digests.items() if wild.digests.get(name) != found]
     return {
         "seconds": {"undisturbed": calm.seconds, "disturbed": wild.seconds},
