@@ -32,6 +32,8 @@ from envhub_sdk._wire import SessionState, Trajectory
 log = logging.getLogger("envhub.session")
 
 Answer = bytes | HubError
+BASE_STEPS = 64
+"""Steps after which a new native snapshot is looked for, to be written down."""
 Sink = Callable[[Answer], None]
 """Takes the answer to one operation: the JSON of the reply, or the error."""
 
@@ -139,7 +141,9 @@ class Session:
             return
         answer = episode.record(action, body, code)
         if self.record is not None:
-            self._write_step(self.record, episode, action, answer)
+            self.record.step(action, answer)
+            if episode.next_index % BASE_STEPS == 0:
+                self._write_base(self.record, episode)
         if episode.distance >= CHECKPOINT_STEPS:
             self._lease.checkpoint()
         if code:
@@ -158,8 +162,8 @@ class Session:
 
         self._reset(None, None, episode.options, started, autoreset=True)
 
-    def _write_step(self, record: SessionRecord, episode: Episode, action: bytes, answer: bytes) -> None:
-        record.step(episode.id, action, answer)
+    def _write_base(self, record: SessionRecord, episode: Episode) -> None:
+        """Writes a native snapshot down, if there is a new one."""
         if episode.base is not self._noted_base and episode.base is not None:
             self._noted_base = episode.base
             record.checkpoint(episode.id, *episode.base)
@@ -250,7 +254,7 @@ class Session:
             )
             if self.record is not None:
                 more = b',"autoreset":true' if autoreset else b""
-                self.record.episode([self.episode.line(self.record, more)])
+                self.record.episode(self.episode.id, [self.episode.line(self.record, more)])
             sink(self.episode.reply())
 
         try:
@@ -348,7 +352,7 @@ class Session:
             self.status, self._failure = ("over" if episode.flags else "running"), None
             self._before, self.episode = self.episode, episode
             if self.record is not None:
-                self.record.episode(episode.lines(self.record, inherited=episode.next_index))
+                self.record.episode(episode.id, episode.lines(self.record, inherited=episode.next_index))
             self._done(sink, episode.point())
 
         self.busy = True
@@ -416,6 +420,8 @@ class Session:
 
     def _resume(self, episode: Episode) -> None:
         self.status = "over" if episode.flags else "running"
+        if self.record is not None:
+            self.record.continues(episode.id)
         if not self._pool.served.spec.replayable or not episode.replayable:
             self.end(self._lost("its episode can't be replayed"))
             return
