@@ -52,6 +52,8 @@ class PoolStatus:
     queued: int
     workers: int
     ready_workers: int
+    moving_workers: int
+    """Those that are being replaced by plan just now."""
     restarts: int
     failure: str | None
     """Why a worker can't be started or keeps dying, while that lasts."""
@@ -59,7 +61,8 @@ class PoolStatus:
     @property
     def ready(self) -> bool:
         """Whether every replica is there and no worker is in a crash loop."""
-        return self.workers > 0 and self.ready_workers == self.workers and self.failure is None
+        up = self.ready_workers + self.moving_workers
+        return 0 < self.workers == up and self.failure is None
 
 
 @dataclass
@@ -111,7 +114,6 @@ class Pool:
             self._retire,
             self.environment_times.include,
         )
-        self._retiring = False
         self._max_queue = max_queue
         self._free: dict[Worker, list[Replica]] = {worker: [] for worker in self._workers}
         self._waiters: deque[_Waiter] = deque()
@@ -258,7 +260,7 @@ class Pool:
                 await self._start_worker(worker)
                 return
             except (LoadFailed, OSError) as failure:  # OSError: no more descriptors, memory or processes
-                worker.failure = str(failure)
+                worker.failure, worker.moving = str(failure), False
                 self.deaths["not_started"] += 1
                 worker.quick_deaths += 1
                 log.error(
@@ -271,9 +273,10 @@ class Pool:
 
     def _retire(self, worker: Worker, death: Death) -> bool:
         """Has a worker that is well replaced, if that costs nobody anything and no other one is just now."""
-        if self._retiring or not worker.ready or any(replica.fixed for replica in worker.replicas):
+        busy = any(other.moving for other in self._workers)
+        if busy or not worker.ready or any(replica.fixed for replica in worker.replicas):
             return False
-        self._retiring = True
+        worker.moving = True
         self._spawn(self._move(worker, death))
         return True
 
@@ -293,7 +296,7 @@ class Pool:
             worker.quick_deaths, worker.failure = 0, None
             await self._revive(worker)
         finally:
-            self._retiring = False
+            worker.moving = False
 
     # -- leases -------------------------------------------------------------------------------------
 
@@ -374,6 +377,7 @@ class Pool:
             queued=len(self._waiters),
             workers=len(self._workers),
             ready_workers=sum(worker.answering for worker in self._workers),
+            moving_workers=sum(worker.moving and not worker.ready for worker in self._workers),
             restarts=self._restarts,
             failure=next((worker.failure for worker in self._workers if worker.sick), self._failure),
         )

@@ -55,6 +55,8 @@ class Worker:
         """How its last process ended."""
         self.failure: str | None = None
         """Why it is not up, or only just."""
+        self.moving = False
+        """Whether it is being replaced by plan."""
         self.episodes = 0
         """Episodes its process has begun, as of its last report."""
         self.memory: int | None = None

@@ -77,6 +77,11 @@ class _HubCollector(Collector):
             for env in envs:
                 family.add_metric([env], counter[env])
             yield family
+        opened = self._hub.sessions.open_by_env()
+        sessions = GaugeMetricFamily("envhub_sessions", "Sessions that are open.", labels=["env"])
+        for env in envs:
+            sessions.add_metric([env], opened[env])
+        yield sessions
         ended = CounterMetricFamily(
             "envhub_sessions_ended", "Sessions ended, by reason.", labels=["env", "reason"]
         )

@@ -281,6 +281,10 @@ class Sessions:
         """The Unix time at which a session expires unless it is used."""
         return session.last_used + session.idle_timeout_s + self.clock_offset
 
+    def open_by_env(self) -> Counter[str]:
+        """How many sessions are open, whoever they belong to."""
+        return Counter(session.env for session in self._sessions.values())
+
     def all(self) -> list[Session]:
         """Every open session that the caller may use, oldest first."""
         return [session for session in self._sessions.values() if may_use(session.owner)]

@@ -97,6 +97,7 @@ def test_steps_are_counted_and_timed_in_both_phases(server: Any, wait_until: Any
         total = value(client, "envhub_step_seconds_sum", env="echo", phase="total")
         assert value(client, "envhub_step_seconds_sum", **environment) < total
         assert value(client, "envhub_replicas", env="echo", state="leased") == 4
+        assert value(client, "envhub_sessions", env="echo") == 4
         assert value(client, "envhub_resets_total", env="echo") == 4
 
 
