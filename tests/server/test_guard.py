@@ -119,6 +119,7 @@ def test_what_forms_can_send_is_for_programs_only(server: Any, content_type: str
     "host",
     [
         *("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "x", "1"),
+        "evillocalhost",
         *(
             "192.168.1.7",
             "10.0.0.1:80",
