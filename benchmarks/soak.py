@@ -4,8 +4,8 @@
 
 Starts the hub by its real command with `echo` and `frozenlake` and runs sessions through the HTTP API, many
 at once: each is opened, reset, played a few steps and closed; every tenth is abandoned instead and expires.
-After the first tenth of the sessions, and from then on, the whole process tree is weighed: memory (Pss),
-file descriptors, threads, processes. Exits with 1 if any of them has grown by the end, or if a replica is
+After the first 10,000 the whole process tree is weighed every second: memory (Pss), file descriptors,
+threads, processes. Exits with 1 if any of them has grown by the end, or if a replica is
 not free.
 """
 
@@ -41,9 +41,9 @@ ABANDONED = 10
 """One session in so many is never closed."""
 IDLE_S = 0.5
 """How long an abandoned session lives."""
-WARM_SHARE = 0.1
-"""Share of the sessions after which nothing may grow any more."""
-WEIGHINGS = 20
+WARM_UP = 10_000
+"""Sessions after which nothing may grow any more: so many ends are remembered."""
+WEIGH_EVERY_S = 1.0
 MEMORY_SLACK = 0.05
 """Growth of memory that is taken for noise: allocators and the collector are not that exact."""
 ENVS = {"echo": ["hello", "soak"], "frozenlake": ["right", "down"]}
@@ -121,20 +121,15 @@ async def soak(
 ) -> tuple[Soak, list[Weight]]:
     """Runs the clients; returns them and what the hub's tree held along the way, from the warm-up on."""
     run = Soak(server.url, sessions, time.monotonic() + seconds)
-    begin = time.monotonic()
     clients = [asyncio.create_task(run.client(number)) for number in range(CLIENTS)]
     weights: list[Weight] = []
-
-    def progress() -> float:
-        return max(run.done / sessions, (time.monotonic() - begin) / seconds)
-
-    due = WARM_SHARE
+    due = 0.0
     while not all(client.done() for client in clients):
         await asyncio.wait(clients, timeout=0.2)
         told(run.done)
-        if progress() >= due:
+        if run.done >= WARM_UP and time.monotonic() >= due:
             weights.append(await asyncio.to_thread(weigh, server.pid, run.done))
-            due += (1 - WARM_SHARE) / WEIGHINGS
+            due = time.monotonic() + WEIGH_EVERY_S
     await asyncio.gather(*clients)
     return run, weights
 
@@ -204,12 +199,12 @@ def show(console: Console, run: Soak, verdicts: list[Verdict], seconds: float) -
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many, at least 1,000")
+    parser.add_argument("--sessions", type=int, default=SESSIONS, help="how many, at least 20,000")
     parser.add_argument("--minutes", type=float, default=60.0, help="end after so long, whatever is done")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
     arguments = parser.parse_args()
-    if arguments.sessions < 1000 or not 0.1 <= arguments.minutes <= 1440:
-        parser.error("--sessions must be at least 1,000, --minutes 0.1 to 1,440")
+    if arguments.sessions < 2 * WARM_UP or not 0.1 <= arguments.minutes <= 1440:
+        parser.error("--sessions must be at least 20,000, --minutes 0.1 to 1,440")
     console = Console(width=None if sys.stdout.isatty() else 100)
     columns = (TextColumn("sessions"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     envs = [part for env in ENVS for part in ("--env", f"{env}={REPLICAS}")]
