@@ -46,7 +46,8 @@ class Recorder:
         self.open_sessions: Callable[[], Iterable[bytes]] | None = None
         """The events that say where every open session stands. While it is None, nothing is compacted."""
         self._record = record
-        self._logs = [log for log in (record, state) if log is not None]
+        self._open = [log for log in (record, state) if log is not None]
+        self._logs = self._open
         self.lines: list[bytes] = []
         """What waits to be written."""
         self.now_ns = 0
@@ -114,6 +115,8 @@ class Recorder:
     def close(self) -> None:
         """Writes what waits; nothing can be written any more."""
         self.flush()
+        for log in self._open:
+            log.close()
         self._logs = []
 
 

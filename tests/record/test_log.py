@@ -17,7 +17,9 @@ def content(folder: Path) -> bytes:
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(lines=st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")), min_size=1, max_size=6))
+@given(
+    lines=st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"")), min_size=1, max_size=6)
+)
 def test_a_tail_torn_at_any_byte_is_cut_and_nothing_else(
     lines: list[bytes], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -8,7 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from envhub.record import Facts, Log, Reading, RecordedEpisode, Recorder, SessionRecord, Stepped, read_exported
+from envhub.record import (
+    Facts,
+    Log,
+    Reading,
+    RecordedEpisode,
+    Recorder,
+    SessionRecord,
+    Stepped,
+    read_exported,
+)
 
 FACTS = Facts("walk", "1.2.0", {"size": 3}, {"max_episode_steps": 5}, "sha256:0", {"run": "a"}, "ann")
 START = b'{"observation":[0],"info":{"task":{"id":"t-1","split":"test"}}}'
@@ -72,7 +81,9 @@ async def test_actions_and_answers_are_kept_as_they_were(recorder: Recorder, tmp
     assert bytes(event.answer) == answer(0)
 
 
-async def test_a_step_is_written_before_whoever_waits_for_it_wakes(recorder: Recorder, tmp_path: Path) -> None:
+async def test_a_step_is_written_before_whoever_waits_for_it_wakes(
+    recorder: Recorder, tmp_path: Path
+) -> None:
     session = recorder.session("s-1", FACTS, 60.0)
     begin(session, "s-1.1")
     recorder.flush()
@@ -94,7 +105,9 @@ async def test_a_step_is_written_before_whoever_waits_for_it_wakes(recorder: Rec
     assert seen == [1, 2, 3]
 
 
-async def test_damaged_and_headless_lines_are_left_out_and_counted(recorder: Recorder, tmp_path: Path) -> None:
+async def test_damaged_and_headless_lines_are_left_out_and_counted(
+    recorder: Recorder, tmp_path: Path
+) -> None:
     session = recorder.session("s-1", FACTS, 60.0)
     begin(session, "s-1.1")
     take(session, 0)
