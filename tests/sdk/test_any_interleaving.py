@@ -153,20 +153,28 @@ def storm(mortal: Callable[..., Any]) -> Iterator[tuple[Any, Weather]]:
     between.close()
 
 
+class Killer:
+    """Kills a worker of a hub now and then, each time another one."""
+
+    def __init__(self, hub: Any, processes: Any) -> None:
+        self._hub, self._processes = hub, processes
+        self._choice = random.Random(0)
+        self.kills = 0
+
+    def __call__(self) -> None:
+        workers = self._processes.descendants(self._hub.pid) - self._processes.children(self._hub.pid)
+        if workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._choice.choice(sorted(workers)), signal.SIGKILL)
+            self.kills += 1
+
+
 def test_any_interleaving_of_losses_repeats_and_deaths_gives_the_clean_run(
     storm: tuple[Any, Weather], processes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served, weather = storm
     monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.001)
-    kills = 0
-    victims = random.Random(0)
-
-    def kill_a_worker() -> None:
-        nonlocal kills
-        workers = processes.descendants(served.pid) - processes.children(served.pid)
-        if workers:
-            os.kill(victims.choice(sorted(workers)), signal.SIGKILL)
-            kills += 1
+    kill_a_worker = Killer(served, processes)
 
     @settings(max_examples=50, deadline=None)
     @given(name=st.sampled_from(sorted(ACTIONS)), script=st.lists(STEPS, min_size=4, max_size=14))
@@ -188,4 +196,43 @@ def test_any_interleaving_of_losses_repeats_and_deaths_gives_the_clean_run(
             assert stormy.end() == expected
 
     check()
-    assert kills > 10 and all(weather.happened[fate] > 10 for fate in FATES)
+    assert kill_a_worker.kills > 10 and all(weather.happened[fate] > 10 for fate in FATES)
+
+
+VECTOR_STEPS = st.tuples(
+    st.sampled_from(["step"] * 7 + ["reset"]),
+    st.tuples(*[st.sampled_from(ACTIONS["frozenlake"])] * 3),
+    st.lists(st.sampled_from(FATES), max_size=2),
+    st.integers(0, 9).map(lambda kill: kill == 0),
+)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_any_interleaving_leaves_a_vector_environment_its_clean_run(
+    storm: tuple[Any, Weather], processes: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    served, weather = storm
+    monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.001)
+    kill_a_worker = Killer(served, processes)
+
+    @settings(max_examples=12, deadline=None)
+    @given(script=st.lists(VECTOR_STEPS, min_size=8, max_size=20))
+    def check(script: list[Any]) -> None:
+        runs = []
+        for where in (served.url, weather.url):
+            with Hub(where) as hub:
+                envs = hub.make_vec("frozenlake", 3, autoreset_mode=mode)
+                seen: list[Any] = [envs.reset(seed=1)]
+                for what, actions, fates, death in script:
+                    if where == weather.url:
+                        if death:
+                            kill_a_worker()
+                        weather.fates.extend(fates)
+                    seen.append(envs.reset() if what == "reset" else envs.step(actions))
+                weather.fates.clear()
+                envs.close()
+                runs.append(str(seen))
+        assert runs[0] == runs[1]
+
+    check()
+    assert kill_a_worker.kills > 3
