@@ -15,7 +15,7 @@ WIRE = "envhub_sdk._wire"
 MAY_IMPORT = {
     "envhub.worker": set(),
     "envhub.spec": set(),
-    "envhub.pool": {"envhub.spec", "envhub.worker.frames"},
+    "envhub.pool": {"envhub.spec", "envhub.worker.frames", "envhub.worker.times"},
     "envhub.session": {"envhub.record", "envhub.pool", "envhub.spec", "envhub.worker.frames", WIRE},
     "envhub.server": {
         "envhub.record",

@@ -19,10 +19,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from envhub.pool import Pool, PoolStatus, private_bytes
+from envhub.pool import BOUNDS_S, Pool, PoolStatus, Times, private_bytes
 from envhub.server._hub import Hub
 from envhub.session import HubError
-from envhub.worker.times import BOUNDS_S, Times
 
 _BOUNDS = [str(bound) for bound in BOUNDS_S]
 
