@@ -49,11 +49,12 @@ class Recorder:
         self._open = [log for log in (record, state) if log is not None]
         self._logs = self._open
         self.lines: list[bytes] = []
-        """What waits to be written."""
+        """What waits to be written: whole lines when they are joined."""
         self.now_ns = 0
         """The time of this turn of the event loop, in nanoseconds since the epoch; 0 until it is needed."""
-        self.now_text = b""
-        """The same as the end of an event."""
+        self.asked_ns = -1
+        self.times = b""
+        """What `times_since` made last in this turn: steps of a batch are asked and answered together."""
 
     def session(self, session: str, facts: Facts, idle_timeout_s: float) -> SessionRecord:
         """The record of one session; nothing is written yet."""
@@ -74,8 +75,15 @@ class Recorder:
         if not self.now_ns:
             asyncio.get_running_loop().call_soon(self.flush)
             self.now_ns = time.time_ns()
-            self.now_text = b',"time_us":%d}\n' % (self.now_ns // 1000)
+            self.asked_ns = -1
         return self.now_ns
+
+    def times_since(self, asked_ns: int) -> bytes:
+        """The end of a step's event: how long it took since then, and the time."""
+        self.asked_ns = asked_ns
+        now_ns = self.now_ns or self.turn()
+        self.times = b',"step_us":%d,"time_us":%d}\n' % ((now_ns - asked_ns) // 1000, now_ns // 1000)
+        return self.times
 
     def flush(self) -> None:
         """Writes what waits."""
@@ -207,14 +215,12 @@ class SessionRecord:
 
     def step(self, action: bytes, answer: bytes) -> None:
         """A step of the current episode was taken, since `asked` was called."""
-        recorder = self._recorder
-        now = recorder.now_ns or recorder.turn()
         if b"\n" in action:  # between tokens; within a JSON text it can't be
             action = action.replace(b"\n", b" ")
-        took = (now - self._asked_ns) // 1000
-        recorder.lines.append(
-            b'%b%b,"answer":%b,"step_us":%d%b' % (self._step, action, answer, took, recorder.now_text)
-        )
+        recorder, asked_ns = self._recorder, self._asked_ns
+        known = recorder.now_ns and recorder.asked_ns == asked_ns
+        times = recorder.times if known else recorder.times_since(asked_ns)
+        recorder.lines += (self._step, action, b',"answer":', answer, times)
 
     @staticmethod
     def old_step_line(episode: str, action: bytes, answer: bytes) -> bytes:

@@ -68,7 +68,7 @@ async def test_every_answer_is_repeated_byte_for_byte(tmp_path: Path) -> None:
 
 
 async def test_a_log_torn_at_any_byte_gives_the_session_as_it_was(tmp_path: Path) -> None:
-    (first, second), answers = await write(tmp_path)
+    _, answers = await write(tmp_path)
     file = tmp_path / "events-000001.jsonl"
     whole = file.read_bytes()
     reached = set()
