@@ -80,8 +80,8 @@ class Recorder:
 
     def times_since(self, asked_ns: int) -> bytes:
         """The end of a step's event: how long it took since then, and the time."""
-        self.asked_ns = asked_ns
         now_ns = self.now_ns or self.turn()
+        self.asked_ns = asked_ns
         self.times = b',"step_us":%d,"time_us":%d}\n' % ((now_ns - asked_ns) // 1000, now_ns // 1000)
         return self.times
 

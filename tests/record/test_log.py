@@ -66,6 +66,7 @@ def test_replacing_leaves_one_file_with_what_matters(tmp_path: Path) -> None:
     log.close()
     (only,) = segments(tmp_path)
     assert only.read_bytes() == b"kept 1\nkept 2\nnew\n"
+    assert only.stat().st_mode & 0o077 == 0, "what clients said is for the owner only"
 
 
 def test_a_second_writer_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:

@@ -173,3 +173,17 @@ def test_the_state_does_not_grow_with_what_is_over(make: Callable[..., Command],
         assert os.listdir(tmp_path / "state").count("events-000001.jsonl") == 0
         sessions = {getattr(event, "session", kept) for event in Reading(tmp_path / "state").events()}
         assert sessions == {kept}
+
+
+def test_forks_go_on_from_where_they_stood(make: Callable[..., Command], tmp_path: Path) -> None:
+    hub = make("--env", "frozenlake=4", "--record", str(tmp_path / "record"))
+    with httpx.Client(base_url=hub.url, timeout=20) as client:
+        one = opened(client, "frozenlake", seeds=[1])
+        first = json.loads(post(client, f"sessions/{one}/step", action="down"))
+        fork = json.loads(post(client, f"sessions/{one}/fork", count=1))["sessions"][0]["id"]
+        hub.restart()
+        answers = [post(client, f"sessions/{id}/step", action="down", step_index=1) for id in (one, fork)]
+        assert answers[0] == answers[1]
+        (forked,) = [one for one in Reading(tmp_path / "record").episodes() if one.started.session == fork]
+        assert (forked.started.inherited, len(forked.steps), forked.whole) == (1, 2, True)
+        assert json.loads(bytes(forked.steps[0].observation)) == first["observation"]
