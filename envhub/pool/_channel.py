@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import cast
 
+from envhub.pool._answers import check_answer
 from envhub.worker import frames
 from envhub.worker.times import Times
 
@@ -44,7 +45,7 @@ class Channel(asyncio.Protocol):
         self._turn = self._last_answer = _clock()
         self.closed = False
         self.malformed = False
-        """Whether the worker sent what is no frame."""
+        """Whether the worker sent what is no frame or no answer."""
         self.hung = False
         """Whether the worker is killed because it hangs; requests that are under way hear of it."""
 
@@ -97,9 +98,11 @@ class Channel(asyncio.Protocol):
         now = self._last_answer = _clock()
         try:
             for number, code, _, payload in self._reader.feed(data):
-                entry = waiting.pop(number, None)
+                entry = waiting.get(number)
                 if entry is not None:
                     sink, operation, asked = entry
+                    check_answer(operation, code, payload)
+                    del waiting[number]
                     if operation == step:
                         if asked != asked_then:  # those that left in one frame are counted together
                             if steps:

@@ -123,7 +123,7 @@ class Worker:
         if self._closing:  # it closes its environments and ends by itself
             return
         if self.channel.malformed:
-            self.kill(Death("protocol", "was killed by the hub: it sent what is no frame"))
+            self.kill(Death("protocol", "was killed by the hub: it sent what is no frame or no answer"))
         self.kill()  # a worker that broke the conversation may still run
         was_ready, self.ready, self.pid = self.ready, False, 0
         if was_ready:
@@ -224,10 +224,14 @@ class Suspects:
     """
 
     def __init__(self) -> None:
-        self.busy = False
-        """Whether something is done alone, so that new requests have to wait (see `hold`)."""
+        self.busy = True
+        """Whether something is done alone, or may be (see `open`), so that new requests `hold`."""
         self._line: deque[Turn] = deque()
         self._held: list[Callable[[], None]] = []
+
+    def open(self) -> None:
+        """Begins, when every suspect of the last worker has its place in the line."""
+        self._over()
 
     def wait(self, turn: Turn) -> None:
         """Takes a place in the line; `turn` is called when it comes, with what to call at its end."""

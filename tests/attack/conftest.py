@@ -1,4 +1,4 @@
-"""A real `envhub serve` to attack: a process of its own, whose memory, descriptors and log can be looked at."""
+"""A real `envhub serve` to attack: a process whose memory, descriptors and log can be looked at."""
 
 import json
 import os
@@ -70,13 +70,14 @@ class HubProcess:
         assert status == 0
 
 
-@pytest.fixture
-def start_hub(tmp_path: Path) -> Iterator[Callable[..., HubProcess]]:
-    """Start hubs; whatever is done to one, it must be there to be told to stop."""
+@pytest.fixture(scope="module")
+def start_hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., HubProcess]]:
+    """Start hubs for a module's tests; whatever is done to one, it must be there to be told to stop."""
+    folder = tmp_path_factory.mktemp("hubs")
     running: list[HubProcess] = []
 
     def start(*arguments: str) -> HubProcess:
-        running.append(HubProcess(tmp_path / f"hub-{len(running)}.log", *arguments))
+        running.append(HubProcess(folder / f"{len(running)}.log", *arguments))
         return running[-1]
 
     yield start
@@ -85,14 +86,10 @@ def start_hub(tmp_path: Path) -> Iterator[Callable[..., HubProcess]]:
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubProcess]:
+def hub(start_hub: Callable[..., HubProcess]) -> Iterator[HubProcess]:
     """A hub of echo and frozenlake for a module's tests; its log may tell of no defect."""
-    one = HubProcess(
-        tmp_path_factory.mktemp("hub") / "log",
-        *("--env", "echo=8", "--env", "frozenlake=8", "--workers", "1"),
-        *("--max-body-bytes", "200000", "--log-format", "json"),
-    )
+    envs = ("--env", "echo=8", "--env", "frozenlake=8", "--workers", "1")
+    one = start_hub(*envs, "--max-body-bytes", "200000", "--log-format", "json")
     yield one
-    one.stop()
     assert "a defect" not in one.log
     assert "Traceback" not in one.log
