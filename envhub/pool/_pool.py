@@ -194,6 +194,7 @@ class Pool:
         for replica in worker.replicas:
             if replica.on_back is not None:
                 replica.on_back()
+        worker.suspects.open()
         self._serve_waiters()
 
     async def _start_template(self, number: int) -> Template:

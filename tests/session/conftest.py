@@ -135,6 +135,7 @@ class StageWorker:
         for replica in self.replicas:
             if replica.on_back is not None:
                 replica.on_back()
+        self.suspects.open()
 
 
 class Stage:

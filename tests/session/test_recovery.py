@@ -165,6 +165,26 @@ async def test_new_requests_wait_until_the_suspect_is_cleared(stage: Any) -> Non
     assert stage.sessions.find(other)._lease._asked is None
 
 
+async def test_a_new_deadly_request_never_takes_a_suspect_with_it(stage: Any) -> None:
+    poisoned, other = (one["id"] for one in await stage.open_all(count=2, seeds=[7, 8]))
+    worker = stage.sessions.find(poisoned)._lease._replica.worker
+    innocent = stage.step(other, "fine", 0)
+    worker.die()
+    worker.come_back()
+    while stage.waiting[0][1] != frames.STEP:  # the replays; then the step is sent, alone
+        stage.perform(1)
+    worker.die()
+    worker.come_back()
+    assert stage.sessions.find(other)._lease._asked.deaths == 2
+    poison = stage.step(poisoned, "poison", 0)
+    while not poison:
+        stage.perform()
+        if not worker.ready:
+            worker.come_back()
+    assert innocent.good["observation"] == [8, 1, "fine"]
+    assert poison.error.code == "environment_error"
+
+
 async def test_a_hang_that_only_killing_ends_is_tried_once_more_and_timed_out(stage: Any) -> None:
     session = await played(stage)
     worker = stage.sessions.find(session)._lease._replica.worker
