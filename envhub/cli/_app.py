@@ -11,10 +11,12 @@ from envhub.cli.check import check
 from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
 from envhub.cli.new import new
+from envhub.cli.replay import replay
 from envhub.cli.serve import serve
 from envhub.cli.sessions import sessions
 from envhub.cli.show import show
 from envhub.cli.token import token
+from envhub.cli.trajectories import trajectories
 
 app = typer.Typer(
     help="Serve environments for language agents.",
@@ -28,6 +30,8 @@ app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)
 app.command()(check)
+app.command()(replay)
+app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")
 app.add_typer(token, name="token")
 app.add_typer(sessions, name="sessions")

@@ -11,8 +11,10 @@ from envhub.pool._errors import LoadFailed, NoFreeReplica, PoolError, QueueFull
 from envhub.pool._plan import PoolPlan
 from envhub.pool._pool import Pool, PoolStatus
 from envhub.pool._replica import Replica, Sink
+from envhub.worker.times import BOUNDS_S, Times
 
 __all__ = [
+    "BOUNDS_S",
     "HUNG",
     "KINDS",
     "Death",
@@ -25,6 +27,7 @@ __all__ = [
     "QueueFull",
     "Replica",
     "Sink",
+    "Times",
     "WorkerCare",
     "private_bytes",
 ]

@@ -7,11 +7,15 @@ future, not 64. All requests made during one turn of the event loop leave in one
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import cast
 
+from envhub.pool._answers import check_answer
 from envhub.worker import frames
 from envhub.worker.times import Times
+
+_clock = time.monotonic  # the event loop's own clock may count whole milliseconds
 
 Sink = Callable[[int, bytes], None]
 """Takes the status (see `envhub.worker.frames`) and the payload of an answer."""
@@ -38,10 +42,10 @@ class Channel(asyncio.Protocol):
         self._next_id = 0
         self._out: list[frames.Message] = []
         self._waiting: dict[int, tuple[Sink, int, float]] = {}
-        self._turn = self._last_answer = self._loop.time()
+        self._turn = self._last_answer = _clock()
         self.closed = False
         self.malformed = False
-        """Whether the worker sent what is no frame."""
+        """Whether the worker sent what is no frame or no answer."""
         self.hung = False
         """Whether the worker is killed because it hangs; requests that are under way hear of it."""
 
@@ -54,7 +58,7 @@ class Channel(asyncio.Protocol):
             return
         number = self._next_id = (self._next_id + 1) & 0xFFFFFFFF
         if not self._out:
-            self._turn = self._loop.time()
+            self._turn = _clock()
             self._loop.call_soon(self._flush)
         self._waiting[number] = (sink, operation, self._turn)
         self._out.append((number, operation, slot, payload))
@@ -73,7 +77,7 @@ class Channel(asyncio.Protocol):
     def oldest(self) -> tuple[int, float] | None:
         """The operation the worker is busy with and the seconds it has been, or None when it is idle."""
         for _, operation, asked in self._waiting.values():
-            return operation, self._loop.time() - max(asked, self._last_answer)
+            return operation, _clock() - max(asked, self._last_answer)
         return None
 
     def _flush(self) -> None:
@@ -89,19 +93,28 @@ class Channel(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Answers arrived."""
-        waiting, times = self._waiting, self._times
-        now = self._last_answer = self._loop.time()
+        waiting, step = self._waiting, frames.STEP
+        steps, asked_then = 0, 0.0
+        now = self._last_answer = _clock()
         try:
             for number, code, _, payload in self._reader.feed(data):
-                entry = waiting.pop(number, None)
+                entry = waiting.get(number)
                 if entry is not None:
                     sink, operation, asked = entry
-                    if operation == frames.STEP:
-                        times.add(now - asked)
+                    check_answer(operation, code, payload)
+                    del waiting[number]
+                    if operation == step:
+                        if asked != asked_then:  # those that left in one frame are counted together
+                            if steps:
+                                self._times.add(now - asked_then, steps)
+                            steps, asked_then = 0, asked
+                        steps += 1
                     sink(code, payload)
         except frames.FrameError:
             self.malformed = True
             self.abort()
+        if steps:
+            self._times.add(now - asked_then, steps)
 
     def connection_lost(self, error: Exception | None) -> None:
         """The worker is gone: everyone who waits is told."""

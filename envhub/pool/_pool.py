@@ -52,6 +52,8 @@ class PoolStatus:
     queued: int
     workers: int
     ready_workers: int
+    moving_workers: int
+    """Those that are being replaced by plan just now."""
     restarts: int
     failure: str | None
     """Why a worker can't be started or keeps dying, while that lasts."""
@@ -59,7 +61,8 @@ class PoolStatus:
     @property
     def ready(self) -> bool:
         """Whether every replica is there and no worker is in a crash loop."""
-        return self.workers > 0 and self.ready_workers == self.workers and self.failure is None
+        up = self.ready_workers + self.moving_workers
+        return 0 < self.workers == up and self.failure is None
 
 
 @dataclass
@@ -111,7 +114,6 @@ class Pool:
             self._retire,
             self.environment_times.include,
         )
-        self._retiring = False
         self._max_queue = max_queue
         self._free: dict[Worker, list[Replica]] = {worker: [] for worker in self._workers}
         self._waiters: deque[_Waiter] = deque()
@@ -183,7 +185,7 @@ class Pool:
         if self.served.spec.fork:
             async with self._template_lock:
                 template = self._template_of.get(0)
-                if template is None or not template.alive:
+                if template is None or not template.listening:
                     template = await self._start_template(0)
         else:
             template = await self._start_template(worker.number)
@@ -192,6 +194,7 @@ class Pool:
         for replica in worker.replicas:
             if replica.on_back is not None:
                 replica.on_back()
+        worker.suspects.open()
         self._serve_waiters()
 
     async def _start_template(self, number: int) -> Template:
@@ -212,7 +215,7 @@ class Pool:
 
     async def _revive_template(self) -> None:
         async with self._template_lock:
-            if not self._template_of[0].alive:
+            if not self._template_of[0].listening:
                 with contextlib.suppress(
                     LoadFailed, OSError
                 ):  # the next worker that needs it reports the failure
@@ -258,7 +261,7 @@ class Pool:
                 await self._start_worker(worker)
                 return
             except (LoadFailed, OSError) as failure:  # OSError: no more descriptors, memory or processes
-                worker.failure = str(failure)
+                worker.failure, worker.moving = str(failure), False
                 self.deaths["not_started"] += 1
                 worker.quick_deaths += 1
                 log.error(
@@ -271,9 +274,10 @@ class Pool:
 
     def _retire(self, worker: Worker, death: Death) -> bool:
         """Has a worker that is well replaced, if that costs nobody anything and no other one is just now."""
-        if self._retiring or not worker.ready or any(replica.fixed for replica in worker.replicas):
+        busy = any(other.moving for other in self._workers)
+        if busy or not worker.ready or any(replica.fixed for replica in worker.replicas):
             return False
-        self._retiring = True
+        worker.moving = True
         self._spawn(self._move(worker, death))
         return True
 
@@ -293,7 +297,7 @@ class Pool:
             worker.quick_deaths, worker.failure = 0, None
             await self._revive(worker)
         finally:
-            self._retiring = False
+            worker.moving = False
 
     # -- leases -------------------------------------------------------------------------------------
 
@@ -374,6 +378,7 @@ class Pool:
             queued=len(self._waiters),
             workers=len(self._workers),
             ready_workers=sum(worker.answering for worker in self._workers),
+            moving_workers=sum(worker.moving and not worker.ready for worker in self._workers),
             restarts=self._restarts,
             failure=next((worker.failure for worker in self._workers if worker.sick), self._failure),
         )

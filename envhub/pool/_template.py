@@ -65,6 +65,11 @@ class Template:
         return self._process.pid
 
     @property
+    def listening(self) -> bool:
+        """Whether it takes orders, as far as is known."""
+        return self.alive and self._control is not None
+
+    @property
     def finished(self) -> bool:
         """Whether the process and every worker that shared its standard error are gone."""
         return bool(self._tasks) and all(task.done() for task in self._tasks)

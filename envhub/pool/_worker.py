@@ -55,6 +55,8 @@ class Worker:
         """How its last process ended."""
         self.failure: str | None = None
         """Why it is not up, or only just."""
+        self.moving = False
+        """Whether it is being replaced by plan."""
         self.episodes = 0
         """Episodes its process has begun, as of its last report."""
         self.memory: int | None = None
@@ -121,7 +123,7 @@ class Worker:
         if self._closing:  # it closes its environments and ends by itself
             return
         if self.channel.malformed:
-            self.kill(Death("protocol", "was killed by the hub: it sent what is no frame"))
+            self.kill(Death("protocol", "was killed by the hub: it sent what is no frame or no answer"))
         self.kill()  # a worker that broke the conversation may still run
         was_ready, self.ready, self.pid = self.ready, False, 0
         if was_ready:
@@ -144,7 +146,7 @@ class Worker:
     @property
     def about(self) -> dict[str, object]:
         """What a log entry says of it besides its words."""
-        return {"worker": self.number, "pid": self._process}
+        return {"env": self._template.name, "worker": self.number, "pid": self._process}
 
     @property
     def answering(self) -> bool:
@@ -215,28 +217,42 @@ class Worker:
 
 
 class Suspects:
-    """What was under way when a worker died, done on the next one in turns.
+    """What was under way when a worker died, done on the next one in turns, before anything new.
 
     So a request or a replay that kills workers is caught alone, and no innocent one is blamed for its
     deaths. A worker's death ends the line: whoever waited in it asks the next worker.
     """
 
     def __init__(self) -> None:
+        self.busy = True
+        """Whether something is done alone, or may be (see `open`), so that new requests `hold`."""
         self._line: deque[Turn] = deque()
-        self._busy = False
+        self._held: list[Callable[[], None]] = []
+
+    def open(self) -> None:
+        """Begins, when every suspect of the last worker has its place in the line."""
+        self._over()
 
     def wait(self, turn: Turn) -> None:
         """Takes a place in the line; `turn` is called when it comes, with what to call at its end."""
         self._line.append(turn)
         self._next()
 
+    def hold(self, send: Callable[[], None]) -> None:
+        """Sends something new when the line has come to its end."""
+        self._held.append(send)
+
     def _next(self) -> None:
-        while self._line and not self._busy:
-            self._busy = True
+        while self._line and not self.busy:
+            self.busy = True
             self._line.popleft()(self._over)
+        if not self.busy:
+            held, self._held = self._held, []
+            for send in held:
+                send()
 
     def _over(self) -> None:
-        self._busy = False
+        self.busy = False
         self._next()
 
 

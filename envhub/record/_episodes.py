@@ -49,7 +49,7 @@ class Exported(Struct, kw_only=True):
     env: str
     env_version: str
     config: dict[str, Any]
-    limits: dict[str, float]
+    limits: dict[str, int | float]
     lock_digest: str | None
     data_digest: str | None
     labels: dict[str, str]

@@ -13,7 +13,7 @@ class _Facts(Struct, kw_only=True):
     env_version: str
     config: dict[str, Any]
     """Every setting of the environment."""
-    limits: dict[str, float]
+    limits: dict[str, int | float]
     lock_digest: str | None
     """Digest of the environment's locked dependencies; null where it runs on the hub's own."""
     data_digest: str | None

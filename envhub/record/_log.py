@@ -103,7 +103,7 @@ class Log:
         """
         number = self._number + 1
         temporary = self.folder / f"{_name(number)}.tmp"
-        with temporary.open("wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.writelines(lines)
         old = segments(self.folder)
         temporary.rename(self.folder / _name(number))

@@ -46,12 +46,19 @@ class Recorder:
         self.open_sessions: Callable[[], Iterable[bytes]] | None = None
         """The events that say where every open session stands. While it is None, nothing is compacted."""
         self._record = record
-        self._logs = [log for log in (record, state) if log is not None]
-        self._lines: list[bytes] = []
+        self._open = [log for log in (record, state) if log is not None]
+        self._logs = self._open
+        self.lines: list[bytes] = []
+        """What waits to be written: whole lines when they are joined."""
+        self.now_ns = 0
+        """The time of this turn of the event loop, in nanoseconds since the epoch; 0 until it is needed."""
+        self.asked_ns = -1
+        self.times = b""
+        """What `times_since` made last in this turn: steps of a batch are asked and answered together."""
 
     def session(self, session: str, facts: Facts, idle_timeout_s: float) -> SessionRecord:
         """The record of one session; nothing is written yet."""
-        return SessionRecord(self.add, session, facts, idle_timeout_s)
+        return SessionRecord(self, session, facts, idle_timeout_s)
 
     def session_ended(self, session: str, reason: str, message: str) -> None:
         """A session of which nothing else is known ended."""
@@ -60,13 +67,28 @@ class Recorder:
 
     def add(self, line: bytes) -> None:
         """Writes a line by the end of this turn of the event loop."""
-        if not self._lines:
+        self.turn()
+        self.lines.append(line)
+
+    def turn(self) -> int:
+        """The time of this turn; the first to ask for it sees to it that what it brings is written."""
+        if not self.now_ns:
             asyncio.get_running_loop().call_soon(self.flush)
-        self._lines.append(line)
+            self.now_ns = time.time_ns()
+            self.asked_ns = -1
+        return self.now_ns
+
+    def times_since(self, asked_ns: int) -> bytes:
+        """The end of a step's event: how long it took since then, and the time."""
+        now_ns = self.now_ns or self.turn()
+        self.asked_ns = asked_ns
+        self.times = b',"step_us":%d,"time_us":%d}\n' % ((now_ns - asked_ns) // 1000, now_ns // 1000)
+        return self.times
 
     def flush(self) -> None:
         """Writes what waits."""
-        lines, self._lines = self._lines, []
+        self.now_ns = 0
+        lines, self.lines = self.lines, []
         if not lines:
             return
         joined = b"".join(lines)
@@ -101,6 +123,8 @@ class Recorder:
     def close(self) -> None:
         """Writes what waits; nothing can be written any more."""
         self.flush()
+        for log in self._open:
+            log.close()
         self._logs = []
 
 
@@ -108,21 +132,20 @@ class SessionRecord:
     """Writes the events of one session.
 
     Args:
-        add: Takes a line.
+        recorder: Takes its lines.
         session: The session's id.
         facts: Of its environment.
         idle_timeout_s: How long it may go unused.
     """
 
-    __slots__ = ("_add", "_asked", "_facts", "_idle_timeout_s", "_session", "noted_us")
+    __slots__ = ("_asked_ns", "_facts", "_idle_timeout_s", "_recorder", "_session", "_step", "noted_us")
 
-    def __init__(
-        self, add: Callable[[bytes], None], session: str, facts: Facts, idle_timeout_s: float
-    ) -> None:
-        self._add = add
+    def __init__(self, recorder: Recorder, session: str, facts: Facts, idle_timeout_s: float) -> None:
+        self._recorder = recorder
         self._session = session
         self._idle_timeout_s = idle_timeout_s
-        self._asked = 0
+        self._asked_ns = 0
+        self._step = b""  # how an event of a step of the current episode begins
         self.noted_us = now_us()
         """When the log last said that the session is in use."""
         self._facts = (
@@ -151,11 +174,11 @@ class SessionRecord:
 
     def opened(self) -> None:
         """It was opened."""
-        self._add(self.opened_line())
+        self._recorder.add(self.opened_line())
 
     def asked(self) -> None:
         """A reset or a step is asked of the environment: its time runs."""
-        self._asked = time.time_ns()
+        self._asked_ns = self._recorder.now_ns or self._recorder.turn()
 
     def episode_line(
         self, episode: str, seed: int, task: bytes, options: bytes, start: bytes, more: bytes = b""
@@ -173,27 +196,31 @@ class SessionRecord:
                 task,
                 options,
                 now // 1000,
-                max(0, now - self._asked) // 1000 if self._asked else 0,
+                max(0, now - self._asked_ns) // 1000 if self._asked_ns else 0,
                 more,
                 start,
             )
         )
 
-    def episode(self, lines: Iterable[bytes]) -> None:
+    def episode(self, episode: str, lines: Iterable[bytes]) -> None:
         """An episode began; its events are given."""
         for line in lines:
-            self._add(line)
+            self._recorder.add(line)
+        self.continues(episode)
         self.noted_us = now_us()
 
-    def step(self, episode: str, action: bytes, answer: bytes) -> None:
-        """A step was taken, since `asked` was called."""
-        now = time.time_ns()
+    def continues(self, episode: str) -> None:
+        """The steps that follow are of this episode."""
+        self._step = b'{"event":"step","episode":"%b","action":' % episode.encode()
+
+    def step(self, action: bytes, answer: bytes) -> None:
+        """A step of the current episode was taken, since `asked` was called."""
         if b"\n" in action:  # between tokens; within a JSON text it can't be
             action = action.replace(b"\n", b" ")
-        self._add(
-            b'{"event":"step","episode":"%b","time_us":%d,"step_us":%d,"action":%b,"answer":%b}\n'
-            % (episode.encode(), now // 1000, (now - self._asked) // 1000, action, answer)
-        )
+        recorder, asked_ns = self._recorder, self._asked_ns
+        known = recorder.now_ns and recorder.asked_ns == asked_ns
+        times = recorder.times if known else recorder.times_since(asked_ns)
+        recorder.lines += (self._step, action, b',"answer":', answer, times)
 
     @staticmethod
     def old_step_line(episode: str, action: bytes, answer: bytes) -> bytes:
@@ -215,7 +242,7 @@ class SessionRecord:
 
     def checkpoint(self, episode: str, index: int, state: bytes) -> None:
         """A native snapshot was taken before step `index`."""
-        self._add(self.checkpoint_line(episode, index, state))
+        self._recorder.add(self.checkpoint_line(episode, index, state))
 
     def failed_line(self, episode: str | None, code: str, message: str) -> bytes:
         """The event of a failure."""
@@ -224,17 +251,17 @@ class SessionRecord:
 
     def failed(self, episode: str | None, code: str, message: str) -> None:
         """The episode failed, or a reset if there is none."""
-        self._add(self.failed_line(episode, code, message))
+        self._recorder.add(self.failed_line(episode, code, message))
 
     def ended(self, reason: str, message: str) -> None:
         """The session ended."""
         ended = Ended(session=self._session, reason=reason, message=message, time_us=now_us())
-        self._add(encode(ended) + b"\n")
+        self._recorder.add(encode(ended) + b"\n")
 
     def renewed(self, used_us: int) -> None:
         """The session was in use at that time."""
         self.noted_us = used_us
-        self._add(self.renewed_line())
+        self._recorder.add(self.renewed_line())
 
     def renewed_line(self) -> bytes:
         """The event that says when it was last in use."""

@@ -19,10 +19,9 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from envhub.pool import Pool, PoolStatus, private_bytes
+from envhub.pool import BOUNDS_S, Pool, PoolStatus, Times, private_bytes
 from envhub.server._hub import Hub
 from envhub.session import HubError
-from envhub.worker.times import BOUNDS_S, Times
 
 _BOUNDS = [str(bound) for bound in BOUNDS_S]
 
@@ -77,6 +76,11 @@ class _HubCollector(Collector):
             for env in envs:
                 family.add_metric([env], counter[env])
             yield family
+        opened = self._hub.sessions.open_by_env()
+        sessions = GaugeMetricFamily("envhub_sessions", "Sessions that are open.", labels=["env"])
+        for env in envs:
+            sessions.add_metric([env], opened[env])
+        yield sessions
         ended = CounterMetricFamily(
             "envhub_sessions_ended", "Sessions ended, by reason.", labels=["env", "reason"]
         )

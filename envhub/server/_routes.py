@@ -139,7 +139,7 @@ def create_router(hub: Hub) -> APIRouter:
     @router.post("/v1/sessions/{session_id}/restore")
     async def restore_session(session_id: str, request: Request) -> Response:
         wanted = decode(_restore, await request.body())
-        return json_response(await sessions.restore(session_id, wanted.snapshot_id))
+        return json_response(await sessions.restore(session_id, wanted.snapshot_id, wanted.start_index))
 
     @router.post("/v1/sessions/{session_id}/fork")
     async def fork_session(session_id: str, request: Request) -> Response:

@@ -114,7 +114,8 @@ class _Connection:
                 case wire.StreamSnapshot():
                     reply(await sessions.snapshot(request.session_id))
                 case wire.StreamRestore():
-                    reply(await sessions.restore(request.session_id, request.snapshot_id))
+                    session_id, point, number = request.session_id, request.snapshot_id, request.start_index
+                    reply(await sessions.restore(session_id, point, number))
                 case wire.StreamFork():
                     reply(await sessions.fork(request.session_id, request))
         except HubError as error:

@@ -6,7 +6,8 @@ Invariants:
   then the request that was under way is sent again. Its sender notices nothing but the time.
 - A request or a replay that was under way when a worker died may be what killed it. It is done again alone,
   so that it can't take others with it. After `MAX_DEATHS` a request is answered as a failure of the
-  environment; after `MAX_HANGS` beyond the reach of signals, as one that timed out. A replay ends the lease.
+  environment; after `MAX_HANGS` beyond the reach of signals, as one that timed out. A replay ends the lease
+  after `MAX_REPLAY_DEATHS`.
 - A lease whose episode can't be replayed, or whose replay differs, is over: it never goes on silently.
 """
 
@@ -25,7 +26,9 @@ from envhub.session._replay import Divergence, Replay
 from envhub.worker import frames
 
 MAX_DEATHS = 3
-"""Workers that one request, or one replay, may take with it."""
+"""Workers that one request may take with it."""
+MAX_REPLAY_DEATHS = 8
+"""Workers that may die during one replay: it was answered once already, so it is hardly to blame."""
 MAX_HANGS = 2
 """Times that one request may hang where only killing its worker ends it."""
 RECOVERY_S = 60.0
@@ -71,7 +74,7 @@ class Lease:
         self._on_over = on_over
         self._asked: _Asked | None = None
         self._replay: Replay | None = None
-        self._turn_over: Callable[[], None] | None = None  # ends the turn in which that replay is done
+        self._turn_over: Callable[[], None] | None = None  # ends the turn in which it is done alone
         self._replay_deaths = 0
         self._behind = False  # the worker is new and was not brought to the episode, which a reset will end
         self._failed_checkpoints = 0
@@ -108,24 +111,22 @@ class Lease:
             self._recover()
         elif self._replay is not None:  # of the episode before
             self._drop_replay()
+            self._end_turn()
             self._recover()
 
     def _send(self, asked: _Asked) -> None:
         if asked.operation == _NOTHING:
             self._asked = None
             asked.sink(frames.DONE, b"null")
-        elif asked.deaths:
-            self._replica.in_turn(functools.partial(self._send_alone, asked))
+            self._end_turn()
+        elif self._turn_over is None and self._replica.worker.suspects.busy:
+            self._replica.worker.suspects.hold(functools.partial(self._send_held, asked))
         else:
             self._replica.send(asked.operation, asked.payload, self._answered)
 
-    def _send_alone(self, asked: _Asked, over: Callable[[], None]) -> None:
-        def answered(code: int, body: bytes) -> None:
-            self._answered(code, body)
-            if code != _LOST:
-                over()
-
-        self._replica.send(asked.operation, asked.payload, answered)
+    def _send_held(self, asked: _Asked) -> None:
+        if asked is self._asked and self._ready:
+            self._replica.send(asked.operation, asked.payload, self._answered)
 
     def _answered(self, code: int, body: bytes) -> None:
         asked = self._asked
@@ -135,6 +136,7 @@ class Lease:
             asked.deaths += 1
             asked.hangs += body == HUNG
             return
+        self._end_turn()
         if code == _TIMEOUT and asked.operation == frames.STEP and not asked.timed_out and self._replayable():
             asked.timed_out = True  # a hang may have been the moment's: try once more from the same point
             self._recover()
@@ -173,10 +175,11 @@ class Lease:
     def _worker_lost(self) -> None:
         self._ready = False
         asked = self._asked
+        self._end_turn()
         if self._replay is not None:
             self._drop_replay()
             self._replay_deaths += 1
-        if self._replay_deaths >= MAX_DEATHS:
+        if self._replay_deaths >= MAX_REPLAY_DEATHS:
             self._end(f"so did {self._replay_deaths} that replayed its episode")
             return
         if not self._pool.served.spec.replayable and self.episode is not None and not self._resets():
@@ -206,45 +209,50 @@ class Lease:
         if not self._replica.worker.ready:  # called again when it is
             self._start_clock()
             return
+        asked = self._asked
+        if self._replay_deaths or (asked is not None and asked.deaths):
+            self._replica.in_turn(self._recover_alone)
+        else:
+            self._bring()
+
+    def _recover_alone(self, over: Callable[[], None]) -> None:
+        if self._given_back:
+            over()
+        else:
+            self._turn_over = over
+            self._bring()
+
+    def _bring(self) -> None:
         self._behind = self.episode is not None and self._resets()
         if self.episode is None or self._behind:
             self._recovered()
         elif not self.episode.replayable:
             self._end("its episode is longer than what is kept for a replay")
-        elif self._replay_deaths:
-            self._replica.in_turn(self._replay_alone)
         else:
-            self._start_replay()
-
-    def _replay_alone(self, over: Callable[[], None]) -> None:
-        if self._given_back or self._ready or self._replay is not None:
-            over()  # nobody waits for it any more
-        else:
-            self._start_replay(over)
-
-    def _start_replay(self, turn_over: Callable[[], None] | None = None) -> None:
-        assert self.episode is not None
-        self._turn_over = turn_over
-        self._replay = Replay(self._replica, self.episode, self._replayed)
-        self._replay.start()
+            self._replay = Replay(self._replica, self.episode, self._replayed)
+            self._replay.start()
 
     def _drop_replay(self) -> None:
-        """Waits no longer for the replay under way, if any, and lets the next one have its turn."""
+        """Waits no longer for the replay under way, if any."""
         if self._replay is not None:
             self._replay.drop()
             self._replay = None
+
+    def _end_turn(self) -> None:
+        """Lets the next suspect have its turn, if this was one."""
         turn_over, self._turn_over = self._turn_over, None
         if turn_over is not None and self._replica.worker.ready:  # else the line ended with the worker
             turn_over()
 
     def _replayed(self, divergence: Divergence | None) -> None:
-        self._drop_replay()
+        self._replay = None
         if divergence is None:
             self._replay_deaths = 0
-            self._pool.replays += 1
+            self._pool.replays += self._asked is None or self._asked.operation != _NOTHING
             self._recovered()
         elif divergence.timed_out and self._replay_deaths < MAX_DEATHS - 1:
             self._replay_deaths += 1
+            self._end_turn()
             self._recover()
         else:
             self._pool.divergences += 1
@@ -268,6 +276,8 @@ class Lease:
         self._stop_clock()
         if self._asked is not None:
             self._send(self._asked)
+        else:
+            self._end_turn()
 
     def _start_clock(self) -> None:
         if self._deadline is None:
@@ -290,6 +300,7 @@ class Lease:
         self._given_back = True
         self._stop_clock()
         self._drop_replay()
+        self._end_turn()
         self._asked = self.episode = None
         self._pool.release(self._replica)
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import secrets
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from envhub.pool import NoFreeReplica, Pool, QueueFull, Replica
@@ -24,6 +23,7 @@ from envhub.record import Recorder
 from envhub.session._caller import CALLER, may_use, owner
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
+from envhub.session._openings import Openings
 from envhub.session._saved import SavedSession, facts_of
 from envhub.session._session import Answer, Session, Sink
 from envhub.session._snapshots import Snapshots
@@ -89,6 +89,7 @@ class Sessions:
         self.snapshots = Snapshots()
         self._settings = settings or SessionSettings()
         self._sessions: dict[str, Session] = {}
+        self._openings = Openings()
         self._ended: OrderedDict[str, tuple[str | None, HubError]] = OrderedDict()
         """Whose it was and why it ended."""
         self._asked_for: Counter[str | None] = Counter()
@@ -128,17 +129,51 @@ class Sessions:
         self._check_count(env, request.count)
         wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
         idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
-        sessions = await self._lease(env, request.count, wait_s, idle_timeout_s, request.labels)
+        async with self._openings.turn(request.request_id):
+            ids = self._ids(request.request_id, (owner(), env), request.count, request.reset)
+            if ids[0] in self._sessions:
+                return self._opened_again(ids)
+            sessions = await self._lease(env, ids, wait_s, idle_timeout_s, request.labels)
+            return await self._reset_opened(env, sessions, request)
+
+    async def _reset_opened(self, env: str, sessions: list[Session], request: OpenRequest) -> bytes:
         resets: list[bytes] = [b""] * len(sessions)
         try:
             if request.reset:
                 resets = await self._reset_all(sessions, request)
         except BaseException:
-            for session in sessions:
-                self.close(session.id)
+            self._undo(sessions, request.request_id)
             raise
         self.counts.opened[env] += len(sessions)
         opened = [self._opened(session, reset) for session, reset in zip(sessions, resets, strict=True)]
+        return b'{"sessions":[%b]}' % b",".join(opened)
+
+    def _ids(
+        self, request_id: str | None, about: tuple[str | None, ...], count: int, reset: bool
+    ) -> list[str]:
+        """Ids for the sessions of a request: of those it has opened already, if all are open still."""
+        ids = self._openings.ids(request_id, about, count)
+        for id in ids:
+            if id in self.awaited or id in self._ended:
+                self.find(id)  # says that it goes on later, or why it ended
+        found = [self._sessions[id] for id in ids if id in self._sessions]
+        whole = len(found) == count and all(session.episode or not reset for session in found)
+        if whole or not found:
+            return ids
+        self._undo(found, request_id)  # a hub died amid the request
+        return self._openings.ids(request_id, about, count)
+
+    def _undo(self, sessions: list[Session], request_id: str | None) -> None:
+        """Closes what a request has opened in vain."""
+        for session in sessions:
+            self.close(session.id)
+        self._openings.failed(request_id)
+
+    def _opened_again(self, ids: list[str]) -> bytes:
+        """The reply to an open or a fork whose sessions are open already."""
+        opened = []
+        for session in map(self.find, ids):
+            opened.append(self._opened(session, session.episode.point() if session.episode else b""))
         return b'{"sessions":[%b]}' % b",".join(opened)
 
     def _check_count(self, env: str, count: int) -> None:
@@ -152,12 +187,12 @@ class Sessions:
             )
 
     async def _lease(
-        self, env: str, count: int, wait_s: float, idle_timeout_s: float, labels: dict[str, str]
+        self, env: str, ids: list[str], wait_s: float, idle_timeout_s: float, labels: dict[str, str]
     ) -> list[Session]:
         mine = owner()
         sessions: list[Session] = []
-        for replica in await self._replicas(env, count, wait_s):
-            session = self._add(f"s-{secrets.token_hex(12)}", env, replica, idle_timeout_s, labels, mine)
+        for id, replica in zip(ids, await self._replicas(env, len(ids), wait_s), strict=True):
+            session = self._add(id, env, replica, idle_timeout_s, labels, mine)
             if session.record is not None:
                 session.record.opened()
             sessions.append(session)
@@ -187,6 +222,7 @@ class Sessions:
         caller, name = CALLER.get(), owner()
         if caller is not None:
             held = sum(session.owner == name for session in self._sessions.values())
+            held += sum(saved.opened.owner == name for saved in self.awaited.values())
             caller.check_sessions(held + self._asked_for[name], count)
         self._asked_for[name] += count
         try:
@@ -231,7 +267,8 @@ class Sessions:
             whose, ended = self._ended.get(session_id, (None, None))
             if ended is not None and may_use(whose):
                 raise ended.copy()
-            if session_id in self.awaited:
+            awaited = self.awaited.get(session_id)
+            if awaited is not None and may_use(awaited.opened.owner):
                 raise HubError("not_ready", f"session {session_id} goes on when its environment is loaded")
             raise HubError(
                 "unknown_session",
@@ -244,6 +281,10 @@ class Sessions:
         """The Unix time at which a session expires unless it is used."""
         return session.last_used + session.idle_timeout_s + self.clock_offset
 
+    def open_by_env(self) -> Counter[str]:
+        """How many sessions are open, whoever they belong to."""
+        return Counter(session.env for session in self._sessions.values())
+
     def all(self) -> list[Session]:
         """Every open session that the caller may use, oldest first."""
         return [session for session in self._sessions.values() if may_use(session.owner)]
@@ -254,7 +295,7 @@ class Sessions:
             self._check_draining()
             session = self.find(session_id)
         except HubError as error:
-            sink(error)
+            self._later(session_id, error, lambda: self.step(session_id, step, autoreset, sink), sink)
             return
         self.counts.steps[session.env] += 1
         session.step(bytes(step.action), step.step_index, step.episode_id, autoreset, sink)
@@ -265,10 +306,10 @@ class Sessions:
             self._check_draining()
             session = self.find(session_id)
         except HubError as error:
-            sink(error)
+            self._later(session_id, error, lambda: self.reset(session_id, reset, sink), sink)
             return
         self.counts.resets[session.env] += 1
-        session.reset(reset.seed, reset.task, reset.options, sink)
+        session.reset(reset.seed, reset.task, reset.options, sink, reset.start_index)
 
     def close(self, session_id: str) -> None:
         """Closes a session; one that is gone already is fine."""
@@ -323,7 +364,7 @@ class Sessions:
             kind,
         )
 
-    async def restore(self, session_id: str, snapshot_id: str) -> bytes:
+    async def restore(self, session_id: str, snapshot_id: str, start_index: int | None = None) -> bytes:
         """Takes a session to a saved point; returns the JSON reply: the observation there.
 
         Raises:
@@ -333,7 +374,8 @@ class Sessions:
         session = self.find(session_id)
         gathered = _Gathered(1)
         self.counts.points[session.env, "restore"] += 1
-        session.restore(self.snapshots.find(snapshot_id, session.env).episode, gathered.sink(0))
+        point = self.snapshots.find(snapshot_id, session.env).episode
+        session.restore(point, gathered.sink(0), start_index)
         return _all_good(await gathered.future)[0]
 
     async def fork(self, session_id: str, request: ForkRequest) -> bytes:
@@ -344,20 +386,26 @@ class Sessions:
         """
         session = self.find(session_id)
         self._check_count(session.env, request.count)
+        async with self._openings.turn(request.request_id):
+            ids = self._ids(request.request_id, (owner(), session_id), request.count, True)
+            if ids[0] in self._sessions:
+                return self._opened_again(ids)
+            return await self._fork(session, request, ids)
+
+    async def _fork(self, session: Session, request: ForkRequest, ids: list[str]) -> bytes:
         if request.snapshot_id is None:
             point = await self._point(session)
         else:
             point = self.snapshots.find(request.snapshot_id, session.env).episode
         wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
-        forks = await self._lease(session.env, request.count, wait_s, session.idle_timeout_s, session.labels)
+        forks = await self._lease(session.env, ids, wait_s, session.idle_timeout_s, session.labels)
         gathered = _Gathered(len(forks))
         try:
             for number, fork in enumerate(forks):
                 fork.restore(point, gathered.sink(number))
             starts = _all_good(await gathered.future)
         except BaseException:
-            for fork in forks:
-                self.close(fork.id)
+            self._undo(forks, request.request_id)
             raise
         self.counts.opened[session.env] += len(forks)
         self.counts.points[session.env, "fork"] += len(forks)
@@ -393,6 +441,14 @@ class Sessions:
 
     # -- the hub before this one ----------------------------------------------------------------------
 
+    def _later(self, session_id: str, error: HubError, again: Callable[[], None], sink: Sink) -> None:
+        """Asks again when the session has its replica, if that is what is missing."""
+        awaited = self.awaited.get(session_id)
+        if awaited is not None and not self.draining and may_use(awaited.opened.owner):
+            awaited.waiting.append(again)
+        else:
+            sink(error)
+
     def adopt(self, saved: SavedSession, replica: Replica) -> None:
         """Goes on with a session that was open when the hub before this one died."""
         opened = saved.opened
@@ -402,6 +458,8 @@ class Sessions:
         )
         session.created_at = opened.time_us / 1e6 - self.clock_offset
         session.resume(saved)
+        for again in saved.waiting:
+            again()
 
     def give_up(self, saved: SavedSession, reason: HubError) -> None:
         """Ends a session that the hub before this one had open and that can't go on here."""
@@ -411,6 +469,8 @@ class Sessions:
         self.counts.ended[opened.env, reason.code] += 1
         if self.recorder is not None:
             self.recorder.session_ended(opened.session, reason.code, reason.message)
+        for again in saved.waiting:
+            again()
 
     def written(self) -> None:
         """Writes down what waits for it: called before answers leave."""

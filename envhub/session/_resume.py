@@ -2,7 +2,8 @@
 
 The log of a `--state-dir` tells which sessions were open and what happened in their episodes. They are the
 first in line for the replicas of their environments; each replica is brought to where its episode stood by
-a replay, as after the death of a worker. What a client asks meanwhile is answered `not_ready`.
+a replay, as after the death of a worker. Steps and resets that are asked for meanwhile wait; other calls
+are answered `not_ready`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -38,6 +38,8 @@ class SavedSession:
     before: Episode | None = None
     failure: tuple[str, str] | None = None
     """Code and message of what ended the current episode, or kept it from beginning."""
+    waiting: list[Callable[[], None]] = field(default_factory=list)
+    """What was asked of it before it had a replica again."""
     damaged: bool = False
     """Whether steps are missing from the log."""
 

@@ -25,12 +25,15 @@ from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._lease import CHECKPOINT_STEPS, Lease
 from envhub.session._saved import SavedSession
+from envhub.session._starts import Starts
 from envhub.worker import frames
 from envhub_sdk._wire import SessionState, Trajectory
 
 log = logging.getLogger("envhub.session")
 
 Answer = bytes | HubError
+BASE_STEPS = 64
+"""Steps after which a new native snapshot is looked for, to be written down."""
 Sink = Callable[[Answer], None]
 """Takes the answer to one operation: the JSON of the reply, or the error."""
 
@@ -79,6 +82,7 @@ class Session:
         self.record = record
         self._noted_base: object = None
         self._episodes = 0
+        self._starts = Starts(id)
         self._before: Episode | None = None
         self._failure: HubError | None = None
         self._under_way: tuple[bytes, int, str] | None = None
@@ -137,7 +141,9 @@ class Session:
             return
         answer = episode.record(action, body, code)
         if self.record is not None:
-            self._write_step(self.record, episode, action, answer)
+            self.record.step(action, answer)
+            if episode.next_index % BASE_STEPS == 0:
+                self._write_base(self.record, episode)
         if episode.distance >= CHECKPOINT_STEPS:
             self._lease.checkpoint()
         if code:
@@ -156,8 +162,8 @@ class Session:
 
         self._reset(None, None, episode.options, started, autoreset=True)
 
-    def _write_step(self, record: SessionRecord, episode: Episode, action: bytes, answer: bytes) -> None:
-        record.step(episode.id, action, answer)
+    def _write_base(self, record: SessionRecord, episode: Episode) -> None:
+        """Writes a native snapshot down, if there is a new one."""
         if episode.base is not self._noted_base and episode.base is not None:
             self._noted_base = episode.base
             record.checkpoint(episode.id, *episode.base)
@@ -201,16 +207,27 @@ class Session:
     # -- resets and the rest ------------------------------------------------------------------------
 
     def reset(
-        self, seed: int | None, task: dict[str, Any] | str | None, options: dict[str, Any], sink: Sink
+        self,
+        seed: int | None,
+        task: dict[str, Any] | str | None,
+        options: dict[str, Any],
+        sink: Sink,
+        start_index: int | None = None,
     ) -> None:
         """Starts an episode; without a seed, one that follows from the session's last one."""
         if self.busy:
-            self._line.append(lambda: self.reset(seed, task, options, sink))
-        elif self.ended is not None:
+            self._line.append(lambda: self.reset(seed, task, options, sink, start_index))
+            return
+        if self.ended is not None:
             sink(self.ended)
-        else:
-            self.busy = True
-            self._reset(seed, task, options, functools.partial(self._done, sink))
+            return
+        asked = (seed, task, options)
+        if (told := self._starts.again(start_index, asked)) is not None:
+            sink(told)
+            return
+        self.busy = True
+        sink = self._starts.noting(start_index, asked, sink)
+        self._reset(seed, task, options, functools.partial(self._done, sink))
 
     def _reset(
         self,
@@ -237,7 +254,7 @@ class Session:
             )
             if self.record is not None:
                 more = b',"autoreset":true' if autoreset else b""
-                self.record.episode([self.episode.line(self.record, more)])
+                self.record.episode(self.episode.id, [self.episode.line(self.record, more)])
             sink(self.episode.reply())
 
         try:
@@ -313,14 +330,18 @@ class Session:
             {"session_id": self.id, "env": self.env},
         )
 
-    def restore(self, point: Episode, sink: Sink) -> None:
+    def restore(self, point: Episode, sink: Sink, start_index: int | None = None) -> None:
         """Goes on from a saved point, as an episode of this session's own."""
         if self.busy:
-            self._line.append(lambda: self.restore(point, sink))
+            self._line.append(lambda: self.restore(point, sink, start_index))
             return
         if self.ended is not None:
             sink(self.ended)
             return
+        if (told := self._starts.again(start_index, point)) is not None:
+            sink(told)
+            return
+        sink = self._starts.noting(start_index, point, sink)
         episode = point.branch(f"{self.id}.{self._episodes + 1}")
 
         def there(code: int, body: bytes) -> None:
@@ -331,7 +352,7 @@ class Session:
             self.status, self._failure = ("over" if episode.flags else "running"), None
             self._before, self.episode = self.episode, episode
             if self.record is not None:
-                self.record.episode(episode.lines(self.record, inherited=episode.next_index))
+                self.record.episode(episode.id, episode.lines(self.record, inherited=episode.next_index))
             self._done(sink, episode.point())
 
         self.busy = True
@@ -399,6 +420,8 @@ class Session:
 
     def _resume(self, episode: Episode) -> None:
         self.status = "over" if episode.flags else "running"
+        if self.record is not None:
+            self.record.continues(episode.id)
         if not self._pool.served.spec.replayable or not episode.replayable:
             self.end(self._lost("its episode can't be replayed"))
             return

@@ -11,12 +11,13 @@ import signal
 import socket
 import sys
 import time
+from bisect import bisect_left
 from typing import Any, Callable, Optional
 
 from . import codec, frames
 from .alarm import alarm
 from .replica import Answer, Replica
-from .times import Times
+from .times import BOUNDS_S, Times
 
 FLUSH_S = 0.001
 RECEIVE_BYTES = 1 << 16  # malloc serves this without a system call
@@ -93,9 +94,9 @@ class Host:
 
     def _report(self, replica: Replica, payload: bytes) -> Answer:
         """What was done since the last report."""
-        times, resets = self.times, self._resets
-        self.times, self._resets = Times(), 0
-        return frames.DONE, codec.dump({"resets": resets, "steps": times.counts, "seconds": times.seconds})
+        counts, seconds = self.times.take()
+        resets, self._resets = self._resets, 0
+        return frames.DONE, codec.dump({"resets": resets, "steps": counts, "seconds": seconds})
 
     def replica(self, slot: int) -> Replica:
         """The replica in a slot; an empty slot gets one."""
@@ -125,7 +126,8 @@ def serve(environment: Environment, channel: socket.socket) -> None:
     alarm.install()
     host = Host(environment)
     reader = frames.FrameReader()
-    clock = time.perf_counter
+    clock, step = time.perf_counter, frames.STEP
+    counts = host.times.counts
     try:
         while True:
             data = channel.recv(RECEIVE_BYTES)
@@ -133,19 +135,22 @@ def serve(environment: Environment, channel: socket.socket) -> None:
                 break
             replies: list[frames.Message] = []
             begun = last = clock()
+            seconds = 0.0
             for number, operation, slot, payload in reader.feed(data):
-                if operation != frames.STEP and replies:  # it may take long, and the hub times each kind
+                if operation != step and replies:  # it may take long, and the hub times each kind
                     channel.sendall(frames.pack(replies))
                     replies, last = [], clock()
                 code, body = host.answer(operation, slot, payload)
                 replies.append((number, code, slot, body))
                 now = clock()
-                if operation == frames.STEP:
-                    host.times.add(now - begun)
+                if operation == step:
+                    counts[bisect_left(BOUNDS_S, now - begun)] += 1
+                    seconds += now - begun
                 begun = now
                 if now - last > FLUSH_S:
                     channel.sendall(frames.pack(replies))
                     replies, last, begun = [], now, clock()
+            host.times.seconds += seconds
             if replies:
                 channel.sendall(frames.pack(replies))
     except (ConnectionResetError, BrokenPipeError):

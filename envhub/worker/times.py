@@ -22,12 +22,18 @@ class Times:
         self.counts = [0] * (len(BOUNDS_S) + 1)
         self.seconds = 0.0
 
-    def add(self, seconds: float) -> None:
-        """Counts one call."""
-        self.counts[bisect_left(BOUNDS_S, seconds)] += 1
-        self.seconds += seconds
+    def add(self, seconds: float, calls: int) -> None:
+        """Counts calls that took so many seconds each."""
+        self.counts[bisect_left(BOUNDS_S, seconds)] += calls
+        self.seconds += calls * seconds
 
     def include(self, counts: list[int], seconds: float) -> None:
         """Adds another histogram's numbers."""
         self.counts = [mine + other for mine, other in zip(self.counts, counts)]
         self.seconds += seconds
+
+    def take(self) -> tuple[list[int], float]:
+        """The numbers so far, which begin anew; the list `counts` stays the same one."""
+        taken = self.counts[:], self.seconds
+        self.counts[:], self.seconds = [0] * len(self.counts), 0.0
+        return taken

@@ -133,8 +133,8 @@ def snapshot(session: str, grace_s: float) -> Call[_wire.SnapshotReply]:
     return Call("POST", _session(session, "snapshot"), _read_snapshot, session=session, grace_s=grace_s)
 
 
-def restore(session: str, snapshot_id: str, grace_s: float) -> Call[_wire.ResetReply]:
-    body = _encode(_wire.RestoreRequest(snapshot_id))
+def restore(session: str, request: _wire.RestoreRequest, grace_s: float) -> Call[_wire.ResetReply]:
+    body = _encode(request)
     return Call("POST", _session(session, "restore"), _read_reset, body, session=session, grace_s=grace_s)
 
 

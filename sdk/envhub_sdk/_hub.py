@@ -37,10 +37,9 @@ FORK_THREADS = 16
 class Hub(BaseHub):
     """A hub, and the environments it serves.
 
-    Requests that get no answer, or find the hub busy (429, 503), are sent again with growing pauses. A
-    step is never executed twice by that: it carries its episode and its index. A repeated reset starts
-    the same seeded episode once more. A repeated open may leave a session behind whose answer was lost;
-    it gives its replica back after its idle timeout.
+    Requests that get no answer, or find the hub busy (429, 503), are sent again with growing pauses; so a
+    hub that is killed and restarted is ridden out. Nothing is executed twice by that: a step carries its
+    episode and its index, a reset and a restore a number, an open and a fork a name.
 
     Safe to use from many threads; a process that is forked needs its own. Open sessions are closed by
     `close()`, by leaving a `with` block, and as the program ends.

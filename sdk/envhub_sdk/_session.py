@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,6 +121,7 @@ class Session:
         self.episode_id: str | None = None
         self.step_index = 0
         """Index of the next step."""
+        self._start_index = 0
         self._observation_space = observation_space(env)
 
     def forget(self) -> None:
@@ -137,7 +139,7 @@ class Session:
     def reset_call(self, seed: int, options: Mapping[str, Any] | None) -> Call[_wire.ResetReply]:
         """Start another episode."""
         self.task, rest = start_of(self.settings, options)
-        request = _wire.ResetRequest(seed, self.task, rest)
+        request = _wire.ResetRequest(seed, self.task, rest, self.next_start())
         return _calls.reset(self.known_id(), request, grace_s(self.env, "reset"))
 
     def step_call(self, action: Any) -> Call[_wire.StepReply]:
@@ -166,13 +168,21 @@ class Session:
 
     def restore_call(self, snapshot: Snapshot) -> Call[_wire.ResetReply]:
         """Go on from a saved point."""
-        return _calls.restore(self.known_id(), snapshot.id, self._replay_s(snapshot.step_index))
+        request = _wire.RestoreRequest(snapshot.id, self.next_start())
+        return _calls.restore(self.known_id(), request, self._replay_s(snapshot.step_index))
 
     def fork_call(self, count: int, snapshot: Snapshot | None) -> Call[_wire.OpenedSessions]:
         """Open sessions that go on from where this one stands, or from a saved point."""
-        request = _wire.ForkRequest(count, snapshot.id if snapshot else None, self.settings.wait_s)
+        request = _wire.ForkRequest(
+            count, snapshot.id if snapshot else None, self.settings.wait_s, _request_id()
+        )
         steps = snapshot.step_index if snapshot else self.step_index
         return _calls.fork(self.known_id(), request, self._replay_s(steps))
+
+    def next_start(self) -> int:
+        """The number of another reset or restore: with it the hub executes it once."""
+        self._start_index += 1
+        return self._start_index
 
     def _replay_s(self, steps: int) -> float:
         """Seconds an episode may take that has to be played again up to a point."""
@@ -254,8 +264,13 @@ def open_call(
         wait_s=settings.wait_s,
         idle_timeout_s=settings.idle_timeout_s,
         labels=dict(settings.labels),
+        request_id=_request_id(),
     )
     return _calls.open_sessions(env.name, request, grace_s(env, "reset"))
+
+
+def _request_id() -> str:
+    return secrets.token_hex(16)
 
 
 def grace_s(env: _wire.EnvInfo, kind: str) -> float:

@@ -199,7 +199,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         return starts, errors
 
     def _reset_item(self, i: int, request: _wire.ResetRequest) -> _wire.ResetItem:
-        return _wire.ResetItem(self._sessions[i].id or "", request.seed, request.task, request.options)
+        session = self._sessions[i]
+        start = session.next_start()
+        return _wire.ResetItem(session.id or "", request.seed, request.task, request.options, start)
 
     def _open(self, requests: Mapping[int, _wire.ResetRequest]) -> dict[int, Start]:
         wanted = list(requests.values())

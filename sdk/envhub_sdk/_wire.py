@@ -64,6 +64,7 @@ any Unicode), `Discrete {n, start}`, `Box {low, high, shape, dtype}` (infinities
 
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Index = Annotated[int, Meta(ge=0)]
+RequestId = Annotated[str, Meta(min_length=16, max_length=64)]
 Seconds = Annotated[float, Meta(ge=0, le=86_400)]
 Task = dict[str, Any]
 """What an episode is about: `{"id": …, …}`, as listed by `GET /v1/envs/{env}/tasks`."""
@@ -151,6 +152,8 @@ class OpenRequest(Struct, forbid_unknown_fields=True):
     wait_s: Seconds | None = None
     """How long to wait for free replicas before `no_free_replica`."""
     labels: dict[str, str] = {}
+    request_id: RequestId | None = None
+    """The client's random name of this request: sent again, it gets the sessions that it has opened."""
 
 
 class OpenedSession(Struct, omit_defaults=True):
@@ -210,6 +213,8 @@ class ResetRequest(Struct, forbid_unknown_fields=True):
     seed: Seed | None = None
     task: Task | str | None = None
     options: dict[str, Any] = {}
+    start_index: Index | None = None
+    """The client's number of this start, growing within the session: then it is executed once."""
 
 
 class ResetReply(Struct):
@@ -309,6 +314,8 @@ class RestoreRequest(Struct, forbid_unknown_fields=True):
     """Takes the session to a saved point; its answer is like a reset's, with the observation there."""
 
     snapshot_id: str
+    start_index: Index | None = None
+    """The client's number of this start, growing within the session: then it is executed once."""
 
 
 class ForkRequest(Struct, forbid_unknown_fields=True):
@@ -317,6 +324,8 @@ class ForkRequest(Struct, forbid_unknown_fields=True):
     count: Annotated[int, Meta(ge=1, le=65_536)] = 1
     snapshot_id: str | None = None
     wait_s: Seconds | None = None
+    request_id: RequestId | None = None
+    """The client's random name of this request: sent again, it gets the sessions that it has opened."""
 
 
 # -- batches ----------------------------------------------------------------------------------------
@@ -347,6 +356,8 @@ class ResetItem(Struct, forbid_unknown_fields=True):
     seed: Seed | None = None
     task: Task | str | None = None
     options: dict[str, Any] = {}
+    start_index: Index | None = None
+    """The client's number of this start, growing within the session: then it is executed once."""
 
 
 class BatchReset(Struct, forbid_unknown_fields=True):

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from envhub.server import Token, append_token
+
 pytestmark = pytest.mark.e2e
 
 QUIET = ("--port", "0", "--json")
@@ -148,3 +150,34 @@ def test_sigterm_while_it_loads_ends_it(
     command.process.send_signal(signal.SIGTERM)
     assert command.end() == 0
     assert not any(map(processes.alive, tree))
+
+
+def test_sessions_of_a_drained_hub_are_their_owners_in_the_next(serve: Any, tmp_path: Path) -> None:
+    headers = {}
+    for name in ("ann", "bob"):
+        token, text = Token.make(name, "client", max_sessions=1)
+        append_token(tmp_path / "tokens.toml", token)
+        headers[name] = {"authorization": f"Bearer {text}"}
+    arguments = ("--env", "echo=4", "--tokens", str(tmp_path / "tokens.toml"))
+    arguments += ("--state-dir", str(tmp_path / "state"), *QUIET)
+    step = {"action": "a", "step_index": 0}
+
+    command = serve(*arguments)
+    url = command.ready()["url"]
+    with httpx.Client(base_url=url, headers=headers["ann"], timeout=20) as ann:
+        session = ann.post("/v1/envs/echo/sessions").json()["sessions"][0]["id"]
+        stepped = ann.post(f"/v1/sessions/{session}/step", json=step)
+    command.process.send_signal(signal.SIGTERM)
+    assert command.end() == 0
+
+    url = serve(*arguments).ready()["url"]
+    with (
+        httpx.Client(base_url=url, headers=headers["ann"], timeout=20) as ann,
+        httpx.Client(base_url=url, headers=headers["bob"], timeout=20) as bob,
+    ):
+        taken = bob.post(f"/v1/sessions/{session}/step", json=step)
+        assert (taken.status_code, taken.json()["error"]["code"]) == (404, "unknown_session")
+        again = ann.post(f"/v1/sessions/{session}/step", json=step)
+        assert (again.status_code, again.content) == (200, stepped.content)
+        over = ann.post("/v1/envs/echo/sessions")
+        assert (over.status_code, over.json()["error"]["code"]) == (429, "quota_exceeded")

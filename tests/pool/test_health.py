@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envhub.pool import LoadFailed, Pool, Replica, _keeper, _worker
+from envhub.pool import LoadFailed, Pool, Replica, _keeper, _pool, _worker
 from envhub.worker import frames
 
 ENV = """
@@ -119,7 +119,8 @@ async def test_bytes_that_are_no_frame_cost_that_worker(
     )
     scribble += (
         "\n\ndef is_socket(fd):\n"
-        "    try:\n        return stat.S_ISSOCK(os.fstat(fd).st_mode)\n    except OSError:\n        return False\n"
+        "    try:\n        return stat.S_ISSOCK(os.fstat(fd).st_mode)\n"
+        "    except OSError:\n        return False\n"
     )
     pool = await start_pool(write_spec(scribble))
     (await leased(pool)).call(frames.STEP, b'"x"')
@@ -139,7 +140,9 @@ async def test_a_worker_that_dies_as_it_builds_is_told_with_its_last_words(
 async def test_the_first_quick_deaths_cost_no_pause(
     start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("envhub.pool._pool.FIRST_BACKOFF_S", 1e6)
+    monkeypatch.setattr(_pool, "MAX_BACKOFF_S", 1e6)
+    monkeypatch.setattr(_pool, "FIRST_BACKOFF_S", 1e6)
+    monkeypatch.setattr(_pool, "HEALTHY_S", 1e6)
     pool = await start_pool(replicas=2, workers=2)
     for killed in range(1, 4):
         os.kill(pool._workers[0].pid, signal.SIGKILL)

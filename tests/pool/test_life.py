@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from envhub.pool import LoadFailed, NoFreeReplica, Pool, Replica, _keeper, _pool
+from envhub.pool import LoadFailed, NoFreeReplica, Pool, Replica, _keeper, _pool, _worker
 from envhub.pool._worker import FREE_DEATHS
 from envhub.spec import find
 from envhub.worker import frames
@@ -322,6 +322,8 @@ async def test_deaths_in_a_row_wait_ever_longer(
         await sleep(seconds)
 
     monkeypatch.setattr(_pool.asyncio, "sleep", noting)
+    monkeypatch.setattr(_pool, "HEALTHY_S", 1e6)
+    monkeypatch.setattr(_worker, "HEALTHY_S", 1e6)
     pool = await start_pool(exit_on="exit")
     for deaths in range(1, FREE_DEATHS + 8):
         replica = await leased(pool)

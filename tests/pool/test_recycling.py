@@ -90,8 +90,9 @@ async def play(sessions: Sessions, pool: Pool, ids: list[str], seeds: list[int],
         assert [result.get("observation", result) for result in results] == totals
 
 
-async def test_a_worker_that_grows_is_replaced_and_no_client_notices(leaky: Any) -> None:
-    async with serving(leaky(), 4, 2, recycle_growth_mb=24) as (sessions, pool):
+@pytest.mark.parametrize("fork", ["true", "false"])
+async def test_a_worker_that_grows_is_replaced_and_no_client_notices(fork: str, leaky: Any) -> None:
+    async with serving(leaky(f"fork = {fork}\n"), 4, 2, recycle_growth_mb=24) as (sessions, pool):
         seeds = [1, 2, 3, 4]
         ids = await opened(sessions, seeds)
         await play(sessions, pool, ids, seeds, 4)
@@ -172,3 +173,27 @@ async def test_only_private_memory_counts(write_spec: Any, eventually: Any) -> N
 
 def test_a_process_that_is_gone_weighs_nothing() -> None:
     assert private_bytes(2**22 + 1) is None
+
+
+async def test_clients_that_come_and_go_meet_no_error_while_workers_are_replaced_all_the_time(
+    leaky: Any, eventually: Any
+) -> None:
+    async with serving(leaky(), 8, 2, recycle_episodes=1) as (sessions, pool):
+
+        async def client(seed: int) -> int:
+            episodes = 0
+            while pool.status().restarts < 12:
+                (one,) = await opened(sessions, [seed])
+                total = seed
+                for action in range(9):
+                    total = (total * 31 + action) % 1_000_003
+                    (result,) = await batch(sessions, [one], action)
+                    assert result.get("observation", result) == total
+                sessions.close(one)
+                episodes += 1
+            return episodes
+
+        played = await asyncio.wait_for(asyncio.gather(*(client(seed) for seed in range(12))), 60)
+        assert all(played)
+        await eventually(lambda: pool.status().ready and pool.status().free == 8)
+        assert set(pool.deaths) == {"recycled"}

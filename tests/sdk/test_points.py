@@ -145,7 +145,8 @@ def test_a_fork_is_kept_alive_and_closed_like_any_environment(scripts: Any) -> N
         forked = scripts.start(1, id="f0", env="echo", expires_at=0.0, idle_timeout_s=600.0, observation="x")
         hub.script.append(httpx.Response(200, json={"sessions": [forked]}))
         (fork,) = env.fork()
-        assert hub.bodies("/v1/sessions/s0/fork") == [{"count": 1, "snapshot_id": None, "wait_s": 30.0}]
+        (asked,) = hub.bodies("/v1/sessions/s0/fork")
+        assert (asked["count"], asked["snapshot_id"], asked["wait_s"]) == (1, None, 30.0)
         assert "f0" in client._heartbeat._beats
         hub.script.append(httpx.Response(200, json=scripts.step(0)))
         fork.step("x")

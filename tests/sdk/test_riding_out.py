@@ -383,3 +383,15 @@ def test_a_run_on_a_hub_that_keeps_its_state_survives_its_deaths(
             runs.append(str(seen))
         assert client.sessions() == []
     assert runs[0] == runs[1]
+
+
+@pytest.mark.usefixtures("short_pauses")
+def test_what_was_opened_just_before_a_death_is_found_by_the_repeat(
+    mortal: Callable[..., Any], tmp_path: Path
+) -> None:
+    hub = mortal("--env", "echo=1", "--state-dir", str(tmp_path / "state"))
+    with Hub(hub.url) as client:
+        call = client.make("echo")._session.open_call(0, None)
+        first = client._send(call)
+        hub.restart()
+        assert client._send(call).sessions[0].id == first.sessions[0].id

@@ -3,11 +3,22 @@
 import base64
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from envhub.server import HubSettings
+
 TOKEN = "sesame"
+
+
+@pytest.fixture(scope="module")
+def hubs(server: Any, make_plan: Any) -> Iterator[dict[str | None, Any]]:
+    """A hub that is open to all, and one that needs a token."""
+    with_token = type(server)([make_plan("echo")], HubSettings(token=TOKEN))
+    yield {None: server, TOKEN: with_token}
+    with_token.stop()
 
 
 def ask(server: Any, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, Any]:
@@ -54,9 +65,9 @@ STRANGERS = [
 @pytest.mark.parametrize("token", [None, TOKEN])
 @pytest.mark.parametrize("origin", STRANGERS)
 def test_a_page_of_another_origin_is_refused_on_every_path(
-    server: Any, make_server: Any, token: str | None, origin: str
+    hubs: dict[str | None, Any], token: str | None, origin: str
 ) -> None:
-    hub = server if token is None else make_server(token=token)
+    hub = hubs[token]
     who = {} if token is None else {"authorization": f"Bearer {token}"}
     for host in names(hub):
         for method, path in (
@@ -73,8 +84,8 @@ def test_a_page_of_another_origin_is_refused_on_every_path(
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_a_page_of_the_hubs_own_passes(server: Any, make_server: Any, token: str | None) -> None:
-    hub = server if token is None else make_server(token=token)
+def test_a_page_of_the_hubs_own_passes(hubs: dict[str | None, Any], token: str | None) -> None:
+    hub = hubs[token]
     who = {} if token is None else {"authorization": f"Bearer {token}"}
     for host in names(hub):
         for scheme in ("http", "https"):  # a proxy may have ended TLS
@@ -108,6 +119,7 @@ def test_what_forms_can_send_is_for_programs_only(server: Any, content_type: str
     "host",
     [
         *("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "x", "1"),
+        "evillocalhost",
         *(
             "192.168.1.7",
             "10.0.0.1:80",
@@ -121,12 +133,11 @@ def test_what_forms_can_send_is_for_programs_only(server: Any, content_type: str
         ),
     ],
 )
-def test_without_a_token_another_machines_name_is_refused(server: Any, make_server: Any, host: str) -> None:
+def test_without_a_token_another_machines_name_is_refused(hubs: dict[str | None, Any], host: str) -> None:
     """DNS rebinding: the page and the hub are of one origin then, only the name gives it away."""
-    assert refused(ask(server, "GET", "/v1/sessions", host=host))
-    assert refused(ask(server, "GET", "/v1/sessions", host=host, origin=f"http://{host}"))
-    with_token = make_server(token=TOKEN)
-    answer = ask(with_token, "GET", "/v1/sessions", host=host, authorization=f"Bearer {TOKEN}")
+    assert refused(ask(hubs[None], "GET", "/v1/sessions", host=host))
+    assert refused(ask(hubs[None], "GET", "/v1/sessions", host=host, origin=f"http://{host}"))
+    answer = ask(hubs[TOKEN], "GET", "/v1/sessions", host=host, authorization=f"Bearer {TOKEN}")
     assert answer == (200, {"sessions": []}), "who has to show a token may call the hub by any name"
 
 
@@ -146,8 +157,8 @@ def test_the_name_it_listens_on_passes(make_server: Any) -> None:
 
 
 @pytest.mark.parametrize("token", [None, TOKEN])
-def test_the_stream_is_guarded_alike(server: Any, make_server: Any, token: str | None) -> None:
-    hub = server if token is None else make_server(token=token)
+def test_the_stream_is_guarded_alike(hubs: dict[str | None, Any], token: str | None) -> None:
+    hub = hubs[token]
     host = names(hub)[0]
     upgrade = {
         "upgrade": "websocket",

@@ -99,10 +99,10 @@ def test_every_call_of_the_table_answers_as_the_schema_says(client: httpx.Client
     reset = {"seed": 4, "task": tasks[0], "options": {}}
     ask("post", "/v1/sessions/{session_id}/reset", reset, session_id=one)
     ask("post", "/v1/reset", {"resets": [{"session_id": two, **reset}]})
-    saved = ask("post", "/v1/sessions/{session_id}/snapshot", session_id=one).json()
-    point = {"snapshot_id": saved["snapshot_id"]}
-    ask("post", "/v1/sessions/{session_id}/restore", point, session_id=one)
-    ask("post", "/v1/sessions/{session_id}/fork", {**point, "count": 1, "wait_s": 5}, session_id=one)
+    point = ask("post", "/v1/sessions/{session_id}/snapshot", session_id=one).json()["snapshot_id"]
+    ask("post", "/v1/sessions/{session_id}/restore", {"snapshot_id": point}, session_id=one)
+    fork = {"count": 1, "snapshot_id": point, "wait_s": 0}
+    ask("post", "/v1/sessions/{session_id}/fork", fork, session_id=one)
     ask("post", "/v1/close", {"session_ids": [two]})
     ask("delete", "/v1/sessions/{session_id}", session_id=one)
     assert seen == {(call.method, call.path) for call in CALLS}

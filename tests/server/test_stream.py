@@ -44,12 +44,14 @@ def test_every_operation(server: Any, client: httpx.Client) -> None:
         ask(ws, 5, "reset", session_id=session, seed=8)
         assert told(ws)["seed"] == 8
         ask(ws, 6, "snapshot", session_id=session)
-        saved = told(ws)
-        assert (saved["id"], saved["step_index"]) == (6, 0)
-        ask(ws, 7, "restore", session_id=session, snapshot_id=saved["snapshot_id"])
-        assert (told(ws)["step_index"]) == 0
+        point = told(ws)
+        assert (point["id"], point["step_index"]) == (6, 0)
+        ask(ws, 7, "restore", session_id=session, snapshot_id=point["snapshot_id"])
+        restored = told(ws)
+        assert (restored["id"], restored["step_index"]) == (7, 0)
         ask(ws, 8, "fork", session_id=session, count=2)
-        assert [one["step_index"] for one in told(ws)["sessions"]] == [0, 0]
+        forked = told(ws)
+        assert forked["id"] == 8 and len(forked["sessions"]) == 2
         ask(ws, 9, "close", session_id=session)
         assert told(ws) == {"id": 9, "session_id": session, "closed": True}
         ask(ws, 10, "step", session_id=session, action="left")

@@ -1,6 +1,7 @@
 """Tokens with names: the file, the hashes, whose sessions are whose, and quotas."""
 
 import ast
+import fcntl
 import inspect
 import stat
 import textwrap
@@ -73,6 +74,23 @@ def test_many_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert {token.name for token in read_tokens(file)} == {f"t{number}" for number in range(20)}
+
+
+def test_the_names_are_looked_at_once_nobody_else_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else adds the same name while the lock is waited for."""
+    file = tmp_path / "tokens.toml"
+    lock = fcntl.flock
+
+    def wait_for_the_lock(stream: Any, how: int) -> None:
+        file.write_text(Token.make("trainer", "admin")[0].as_toml())
+        lock(stream, how)
+
+    monkeypatch.setattr(fcntl, "flock", wait_for_the_lock)
+    with pytest.raises(SettingsInvalid, match="named 'trainer' already"):
+        append_token(file, Token.make("trainer", "client")[0])
+    assert [token.role for token in read_tokens(file)] == ["admin"]
 
 
 ENTRY = f'[[token]]\nname = "a"\nrole = "client"\nsalt = "{"0" * 32}"\nsha256 = "{"0" * 64}"\n'

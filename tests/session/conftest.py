@@ -1,8 +1,10 @@
 """A stage: sessions over real worker code in this process, which answers only when it is told to."""
 
 import asyncio
+import dataclasses
 import json
 import signal
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from envhub.pool import NoFreeReplica
+from envhub.pool import HUNG, NoFreeReplica
+from envhub.pool._worker import Suspects
 from envhub.session import HubError, Sessions, SessionSettings
 from envhub.spec import find
 from envhub.worker import frames
@@ -21,10 +24,16 @@ from envhub_sdk._wire import OpenRequest, ResetRequest, StepItem, StepRequest
 LIMITS = {"max_episode_steps": 0, "step_timeout_s": 60.0, "reset_timeout_s": 60.0, "load_timeout_s": 60.0}
 
 
-class Tally:
-    """Observes which reset this is, which step of it and what was asked; "end" ends the episode.
+DEADLY = {b'"poison"': b'{"message":"the worker died"}', b'"stuck"': HUNG}
+"""Actions that take the worker with them, and what is heard of it."""
+LOST = frames.ERROR_CODES["session_lost"]
 
-    The option `length` ends an episode after that many steps, the option `refuse` refuses the reset.
+
+class Tally:
+    """Observes its seed, which step this is and what was asked; "end" ends the episode.
+
+    `info["trace"]` tells all actions so far. The option `length` ends an episode after that many steps, the
+    option `refuse` refuses the reset. The class counts what was executed, whatever became of it.
     """
 
     resets = 0
@@ -37,62 +46,125 @@ class Tally:
             refusal.envhub_code = "unknown_task"  # type: ignore[attr-defined]
             raise refusal
         Tally.resets += 1
-        self.serial, self.count, self.length = Tally.resets, 0, options.get("length", 0)
-        return [self.serial, 0, None], {"seed": seed, "options": options}
+        self.seed, self.count, self.length, self.trace = seed, 0, options.get("length", 0), 0
+        return [self.seed, 0, None], {"seed": seed, "options": options}
 
     def step(self, action: Any) -> Any:
         if action == "fail":
             raise RuntimeError("asked to fail")
         Tally.steps += 1
         self.count += 1
+        self.trace = zlib.crc32(json.dumps(action).encode(), self.trace)
         ended = action == "end" or self.count == self.length
-        return [self.serial, self.count, action], float(self.count), ended, False, {}
+        return [self.seed, self.count, action], float(self.count), ended, False, {"trace": self.trace}
 
     def render(self) -> str:
         return f"drawn {self.count}"
 
 
+class NativeTally(Tally):
+    """The same with a native snapshot."""
+
+    def get_state(self) -> Any:
+        return [self.seed, self.count, self.length, self.trace]
+
+    def set_state(self, state: Any) -> None:
+        self.seed, self.count, self.length, self.trace = state
+
+
 class StageReplica:
-    """One replica whose operations wait until the stage performs them."""
+    """One slot of a stage worker; its operations wait until the stage performs them."""
 
-    def __init__(self, stage: "Stage") -> None:
-        self.stage = stage
-        self.generation = 1
+    def __init__(self, worker: "StageWorker") -> None:
+        self.worker = worker
+        self.stage = worker.stage
+        self.leased = False
+        self.death = None
         self.on_lost: Callable[[], None] | None = None
-        self._start()
+        self.on_back: Callable[[], None] | None = None
+        self.may_move: Callable[[], bool] | None = None
 
-    def _start(self) -> None:
-        real = WorkerReplica(Tally, None, LIMITS)
-        self.operations = {frames.STEP: real.step, frames.RESET: real.reset, frames.RENDER: real.render}
+    def build(self) -> None:
+        real = WorkerReplica(self.stage.env, None, LIMITS)
+        self.operations = {
+            frames.STEP: real.step,
+            frames.RESET: real.reset,
+            frames.RENDER: real.render,
+            frames.GET_STATE: real.get_state,
+            frames.SET_STATE: real.set_state,
+        }
 
     def send(self, operation: int, payload: bytes, sink: Callable[[int, bytes], None]) -> None:
+        assert self.worker.ready, "something was sent to a dead worker"
         self.stage.waiting.append((self, operation, payload, sink))
 
+    def in_turn(self, turn: Callable[[Callable[[], None]], None]) -> None:
+        self.worker.suspects.wait(turn)
+
     def die(self) -> None:
-        """As a worker does: whoever waits hears of it first, then the leaseholder."""
-        mine = [entry for entry in self.stage.waiting if entry[0] is self]
-        self.stage.waiting = deque(entry for entry in self.stage.waiting if entry[0] is not self)
+        self.worker.die()
+
+
+class StageWorker:
+    """A worker that dies and comes back when it is told to."""
+
+    def __init__(self, stage: "Stage", number: int, slots: int) -> None:
+        self.stage, self.number, self.generation = stage, number, 0
+        self.ready = False
+        self.replicas = [StageReplica(self) for _ in range(slots)]
+
+    def die(self, body: bytes = b'{"message":"the worker died"}') -> None:
+        """As a worker does: whoever waits hears of it first, then the leaseholders."""
+        mine = [entry for entry in self.stage.waiting if entry[0].worker is self]
+        self.stage.waiting = deque(entry for entry in self.stage.waiting if entry[0].worker is not self)
+        self.stage.free = [replica for replica in self.stage.free if replica.worker is not self]
+        self.ready = False
         for _, _, _, sink in mine:
-            sink(frames.ERROR_CODES["session_lost"], b'{"message":"the worker died"}')
+            sink(LOST, body)
+        for replica in self.replicas:
+            if replica.on_lost is not None:
+                replica.on_lost()
+
+    def come_back(self) -> None:
+        """As the next process of a worker does."""
         self.generation += 1
-        self._start()
-        lost, self.on_lost = self.on_lost, None
-        if lost is None:
-            return
-        lost()
-        self.stage.free.append(self)
+        self.ready, self.suspects = True, Suspects()
+        for replica in self.replicas:
+            replica.build()
+        self.stage.free += [replica for replica in self.replicas if not replica.leased]
+        for replica in self.replicas:
+            if replica.on_back is not None:
+                replica.on_back()
+        self.suspects.open()
 
 
 class Stage:
     """A pool of such replicas, and the sessions over it."""
 
-    def __init__(self, replicas: int = 4, **settings: float) -> None:
-        self.served = find("echo").resolve()
-        self.description = {"data": {"name": "none", "digest": "sha256:0"}}
-        self.free = [StageReplica(self) for _ in range(replicas)]
-        self.repeats = 0
+    def __init__(
+        self,
+        replicas: int = 4,
+        slots: int = 1,
+        env: type[Tally] = Tally,
+        replayable: bool = True,
+        **settings: float,
+    ) -> None:
+        served = find("echo").resolve()
+        self.served = dataclasses.replace(
+            served, spec=dataclasses.replace(served.spec, replayable=replayable)
+        )
+        self.env = env
+        self.description = {
+            "data": {"name": "none", "digest": "sha256:0"},
+            "native_snapshot": issubclass(env, NativeTally),
+        }
+        self.free: list[StageReplica] = []
         self.total = replicas
+        self.replays = self.divergences = self.repeats = 0
         self.waiting: deque[Any] = deque()
+        self.workers = [StageWorker(self, number, slots) for number in range(replicas // slots)]
+        for worker in self.workers:
+            worker.come_back()
         self.sessions = Sessions({"tally": self}, SessionSettings(**settings))  # type: ignore[dict-item]
 
     # -- what sessions ask of a pool ----------------------------------------------------------------
@@ -103,21 +175,28 @@ class Stage:
     async def acquire(self, count: int, wait_s: float) -> list[StageReplica]:
         if count > len(self.free):
             raise NoFreeReplica("none is free")
-        return [self.free.pop() for _ in range(count)]
+        taken = [self.free.pop() for _ in range(count)]
+        for replica in taken:
+            replica.leased = True
+        return taken
 
     def release(self, replica: StageReplica) -> None:
-        assert replica not in self.free, "given back twice"
-        replica.on_lost = None
-        self.free.append(replica)
+        assert replica.leased, "given back twice"
+        replica.leased, replica.on_lost, replica.on_back = False, None, None
+        if replica.worker.ready:
+            self.free.append(replica)
 
     # -- what tests ask -----------------------------------------------------------------------------
 
     def perform(self, count: int = 1_000_000) -> None:
         """Let the environments do what waits, at most `count` operations."""
         while self.waiting and count:
+            count -= 1
+            if self.waiting[0][1] == frames.STEP and self.waiting[0][2] in DEADLY:
+                self.waiting[0][0].worker.die(DEADLY[self.waiting[0][2]])
+                continue
             replica, operation, payload, sink = self.waiting.popleft()
             sink(*replica.operations[operation](payload))
-            count -= 1
 
     async def open(self, **request: Any) -> dict[str, Any]:
         """Open one session and give what its opener is told."""
@@ -195,3 +274,8 @@ async def stage() -> Stage:
 @pytest.fixture
 def make_stage() -> type[Stage]:
     return Stage
+
+
+@pytest.fixture
+def native_tally() -> type[Tally]:
+    return NativeTally

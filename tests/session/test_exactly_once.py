@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from envhub.session._episode import MAX_RECORDED_STEPS
+
 LONG_INTEGER = b"1" * 5000
 DEEP = b"[" * 5000 + b"]" * 5000
 
@@ -187,14 +189,12 @@ async def test_the_trajectory_is_what_was_asked_and_answered(stage: Any) -> None
     assert record["steps"] == [answer.good for answer in answers]
 
 
-async def test_the_return_counts_steps_that_are_no_longer_recorded(stage: Any, monkeypatch: Any) -> None:
-    from envhub.session import _episode
-
-    monkeypatch.setattr(_episode, "MAX_RECORDED_STEPS", 4)
+async def test_the_return_counts_steps_that_are_no_longer_recorded(stage: Any) -> None:
+    total = MAX_RECORDED_STEPS + 10
     session = (await stage.open())["id"]
-    for index in range(10):
+    for index in range(total):
         stage.step(session, "go", index)
         stage.perform()
     found = stage.sessions.find(session)
-    assert found.episode.total_reward == sum(range(1, 11))
-    assert [step.step_index for step in found.trajectory().steps] == [6, 7, 8, 9]
+    assert found.episode.total_reward == total * (total + 1) / 2
+    assert [step.step_index for step in found.trajectory().steps] == list(range(10, total))

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import zlib
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -16,15 +18,20 @@ from hypothesis.stateful import (
 
 from envhub.session import HubError
 
-ACTIONS = st.sampled_from(["go", "left", "end", "fail"])
+ACTIONS = st.sampled_from(["go", "left", "right", "go", "left", "end", "fail", "poison", "stuck"])
 MAYBE = st.sampled_from(["current", "before", "none"])
 """Which episode a request names."""
 
 
 class Interleavings(RuleBasedStateMachine):
-    """Two sessions of one client that sends, repeats, loses patience and is unlucky."""
+    """Two sessions on one worker; their client sends, repeats and loses patience, and the worker dies.
+
+    What is answered must be what an undisturbed run answers: the same seed, index and action, and a trace of
+    exactly the actions that were answered before.
+    """
 
     stage_class: Any
+    env_class: Any
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,6 +40,7 @@ class Interleavings(RuleBasedStateMachine):
         self.answers: dict[tuple[str, int], bytes] = {}
         self.serials: dict[str, int] = {}
         self.episodes: dict[str, list[str]] = {}
+        self.actions: dict[str, dict[int, str]] = {}
 
     def run(self, work: Any) -> Any:
         """Do something inside the event loop, as everything of a session is done."""
@@ -45,7 +53,7 @@ class Interleavings(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.stage = self.run(lambda: self.stage_class(2))
+        self.stage = self.run(lambda: self.stage_class(2, slots=2, env=self.env_class))
         for opened in self.run(lambda: self.stage.open_all(count=2)):
             self.episodes[opened["id"]] = [opened["episode_id"]]
             self.serials[opened["episode_id"]] = opened["observation"][0]
@@ -53,6 +61,14 @@ class Interleavings(RuleBasedStateMachine):
 
     def session(self, number: int) -> Any:
         return self.stage.sessions._sessions.get(self.ids[number])
+
+    def under_suspicion(self, number: int) -> bool:
+        """Whether one death more would make a session's request, or its replay, the one to blame."""
+        session = self.session(number)
+        if session is None:
+            return False
+        asked, replays = session._lease._asked, session._lease._replay_deaths
+        return replays > 6 or (asked is not None and asked.deaths == 2)
 
     # -- what may happen ----------------------------------------------------------------------------
 
@@ -84,15 +100,23 @@ class Interleavings(RuleBasedStateMachine):
         self.run(self.stage.perform)
         self.check()
 
-    @rule(number=st.integers(0, 1), fate=st.sampled_from(["close", "die"] + ["live"] * 6))
+    @rule(number=st.integers(0, 1), fate=st.sampled_from(["close"] + ["live"] * 7))
     def end(self, number: int, fate: str) -> None:
         session = self.session(number)
-        if session is None or fate == "live":
-            return
-        if fate == "close":
+        if session is not None and fate == "close":
             self.run(lambda: self.stage.sessions.close(session.id))
-        else:
-            self.run(session._replica.die)
+            self.check()
+
+    @precondition(lambda self: self.stage.workers[0].ready and not any(map(self.under_suspicion, (0, 1))))
+    @rule()
+    def die(self) -> None:
+        self.run(self.stage.workers[0].die)
+        self.check()
+
+    @precondition(lambda self: not self.stage.workers[0].ready)
+    @rule()
+    def come_back(self) -> None:
+        self.run(self.stage.workers[0].come_back)
         self.check()
 
     # -- what must hold -----------------------------------------------------------------------------
@@ -112,6 +136,7 @@ class Interleavings(RuleBasedStateMachine):
     def check_step(self, request: dict[str, Any], answer: bytes) -> None:
         told = json.loads(answer)
         serial, count, action = told["observation"]
+        assert told["info"]["trace"] == self.trace(request["id"], serial, count, action)
         if "reset" in told:
             self.note_start(request["id"], told["reset"])
         assert told["step_index"] == request["index"]
@@ -121,17 +146,30 @@ class Interleavings(RuleBasedStateMachine):
         if request["episode"] is not None and request["episode"] in self.serials:
             assert serial == self.serials[request["episode"]], "the step of another episode"
 
+    def trace(self, session_id: str, serial: int, count: int, action: str) -> int:
+        """The trace of an undisturbed run, from the steps that were answered."""
+        taken = self.actions.setdefault(f"{session_id}/{serial}", {})
+        assert taken.setdefault(count, action) == action
+        value = 0
+        for number in range(1, count + 1):
+            value = zlib.crc32(json.dumps(taken[number]).encode(), value)
+        return value
+
     def check_error(self, request: dict[str, Any], error: HubError) -> None:
         if error.code == "step_index_conflict":
             assert error.details["received"] == request["index"]
         else:
             assert error.code in {
                 "environment_error",
+                "step_timeout",
                 "episode_failed",
                 "episode_over",
                 "session_closed",
-                "session_lost",
             }
+            if error.code == "environment_error":
+                assert request["action"] in ("fail", "poison", "stuck"), "an innocent one was blamed"
+            if error.code == "step_timeout":
+                assert request["action"] == "stuck", "an innocent one was blamed"
 
     def note_start(self, session_id: str, start: dict[str, Any]) -> None:
         if start["episode_id"] not in self.serials:
@@ -146,7 +184,10 @@ class Interleavings(RuleBasedStateMachine):
             self.loop.close()
 
     def check_end(self) -> None:
-        self.run(self.stage.perform)
+        for _ in range(40):  # every poison takes some workers more
+            if not self.stage.workers[0].ready:
+                self.run(self.stage.workers[0].come_back)
+            self.run(self.stage.perform)
         self.check()
         assert not self.asked, "a request was never answered"
         for session_id in self.ids:
@@ -154,8 +195,10 @@ class Interleavings(RuleBasedStateMachine):
         assert len(self.stage.free) == self.stage.total, "a replica leaked"
 
 
-def test_interleavings(make_stage: Any) -> None:
+@pytest.mark.parametrize("native", [False, True], ids=["replayed", "native"])
+def test_interleavings(make_stage: Any, native_tally: Any, native: bool) -> None:
     Interleavings.stage_class = make_stage
+    Interleavings.env_class = native_tally if native else native_tally.__base__
     run_state_machine_as_test(
-        Interleavings, settings=settings(max_examples=120, stateful_step_count=30, deadline=None)
+        Interleavings, settings=settings(max_examples=100, stateful_step_count=30, deadline=None)
     )

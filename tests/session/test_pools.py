@@ -66,19 +66,6 @@ async def test_a_refused_task_opens_nothing() -> None:
         assert sessions.pools["frozenlake"].status().free == 4
 
 
-async def test_a_killed_worker_ends_its_sessions_and_no_others(eventually: Any) -> None:
-    async with serving("echo", 4) as sessions:
-        ids = [one["id"] for one in await opened(sessions, "echo", count=4)]
-        victim = sessions.find(ids[0])._replica.worker
-        os.kill(victim.pid, signal.SIGKILL)
-        lost = {one for one in ids if sessions.find(one)._replica.worker is victim}
-        await eventually(lambda: len(sessions.all()) == 2)
-        for one, result in zip(ids, await batch(sessions, ids, "go"), strict=True):
-            assert ("error" in result) == (one in lost)
-        await eventually(lambda: sessions.pools["echo"].status().free == 2)
-        assert len(await opened(sessions, "echo", count=2)) == 2
-
-
 async def test_a_hostile_repeat_behind_a_step_under_way_costs_nobody_else_anything() -> None:
     async with serving("echo", 2, workers=1) as sessions:
         first, second = (one["id"] for one in await opened(sessions, "echo", count=2))

@@ -1,0 +1,234 @@
+"""`envhub replay`: does an environment still do what it did when episodes were recorded?"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.progress import Progress
+
+from envhub.cli import CommandError
+from envhub.cli._output import AsJson, console, errors, print_json, print_table
+from envhub.record import Reading, RecordedEpisode, read_exported
+from envhub.spec import ServedSpec, Spec, find
+
+if TYPE_CHECKING:
+    from envhub.pool import Pool, Replica
+    from envhub.session import Divergence
+
+AT_ONCE = 16
+"""Episodes of one environment that are played at the same time."""
+
+Outcome = Literal["same", "different", "not compared"]
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What became of one episode."""
+
+    episode: str
+    env: str
+    outcome: Outcome
+    steps: int
+    step_index: int | None = None
+    """Where it first differed; -1 is the reset."""
+    recorded: str | None = None
+    replayed: str | None = None
+    reason: str | None = None
+    """Why it was not compared."""
+
+
+@dataclass(slots=True)
+class _Report:
+    verdicts: list[Verdict] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def replay(
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A record's folder or file, or an export in JSON lines.")
+    ],
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="SPEC", help="Where an environment is that is not found by its name."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play recorded episodes again and report where each differs first; 1 when one differs."""
+    specs = {spec.name: spec for spec in map(find, env or [])}
+    report = asyncio.run(_run(path, specs))
+    differing = [one for one in report.verdicts if one.outcome == "different"]
+    skipped = [one for one in report.verdicts if one.outcome == "not compared"]
+    if as_json:
+        print_json({"warnings": report.warnings, "episodes": report.verdicts})
+    else:
+        _print_report(report, differing, skipped)
+    if differing or skipped or not report.verdicts:
+        raise typer.Exit(1)
+
+
+def _print_report(report: _Report, differing: list[Verdict], skipped: list[Verdict]) -> None:
+    for warning in report.warnings:
+        errors.print(warning, style="yellow", markup=False)
+    if differing:
+        rows = [
+            (one.episode, "reset" if one.step_index == -1 else one.step_index, one.recorded, one.replayed)
+            for one in differing
+        ]
+        print_table(("episode", "step", "recorded", "replayed"), rows)
+    for reason in sorted({one.reason or "" for one in skipped}):
+        count = sum(one.reason == reason for one in skipped)
+        errors.print(f"{count} episodes not compared: {reason}", style="yellow", markup=False)
+    same = len(report.verdicts) - len(differing) - len(skipped)
+    console.print(
+        f"{same} episodes the same, {len(differing)} different, {len(skipped)} not compared", style="bold"
+    )
+
+
+async def _run(path: Path, specs: dict[str, Spec]) -> _Report:
+    report = _Report()
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
+        groups = _grouped(path, progress)
+        total = sum(map(len, groups.values()))
+        task = progress.add_task("Replaying", total=total)
+        for (env, config, limits), episodes in groups.items():
+            spec = specs.get(env) or find(env)
+            served = spec.resolve({**json.loads(config), **json.loads(limits)})
+            with contextlib.suppress(_Refused):
+                await _replay_all(served, episodes, report, lambda: progress.advance(task))
+    return report
+
+
+def _grouped(path: Path, progress: Progress) -> dict[tuple[str, str, str], list[RecordedEpisode]]:
+    """The episodes by environment, settings and limits: each group has a pool of its own."""
+    task = progress.add_task("Reading", total=None)
+    groups: dict[tuple[str, str, str], list[RecordedEpisode]] = {}
+    for episode in _episodes(path, lambda done: progress.update(task, completed=done)):
+        started = episode.started
+        key = started.env, json.dumps(started.config), json.dumps(started.limits)
+        groups.setdefault(key, []).append(episode)
+    progress.remove_task(task)
+    return groups
+
+
+def _episodes(path: Path, progress: Callable[[int], object]) -> Iterator[RecordedEpisode]:
+    """Reads whatever the path is.
+
+    Raises:
+        CommandError: It is neither a record nor an export.
+    """
+    try:
+        if path.is_file() and not _is_log(path):
+            yield from read_exported(path)
+        else:
+            yield from Reading(path, progress).episodes()
+    except (FileNotFoundError, ValueError) as reason:
+        raise CommandError(str(reason)) from None
+
+
+def _is_log(file: Path) -> bool:
+    with file.open("rb") as lines:
+        return lines.readline().startswith(b'{"event":')
+
+
+class _Refused(Exception):
+    """The episodes of a group can't be compared; each has its verdict."""
+
+
+async def _replay_all(
+    served: ServedSpec, episodes: list[RecordedEpisode], report: _Report, tick: Callable[[], None]
+) -> None:
+    from envhub.pool import LoadFailed, Pool
+
+    pool = Pool(served, min(AT_ONCE, len(episodes)))
+    try:
+        await pool.start()
+    except LoadFailed as failure:
+        raise CommandError(str(failure)) from None
+    try:
+        playable = list(_comparable(pool, served, episodes, report, tick))
+        line = iter(playable)
+        replicas = await pool.acquire(min(AT_ONCE, len(episodes)), 0)
+        await asyncio.gather(*(_replay_some(replica, line, report, tick) for replica in replicas))
+    finally:
+        await pool.stop()
+
+
+def _comparable(
+    pool: Pool,
+    served: ServedSpec,
+    episodes: Iterable[RecordedEpisode],
+    report: _Report,
+    tick: Callable[[], None],
+) -> Iterator[RecordedEpisode]:
+    """Those that can be compared with what the pool plays; a verdict is given of the others."""
+    name, version = served.spec.name, served.spec.version
+    data = (pool.description.get("data") or {}).get("digest")
+    for episode in episodes:
+        started = episode.started
+        reason = None
+        if started.data_digest != data:
+            reason = f"{name} was recorded on other data ({started.data_digest}; here it has {data})"
+        elif not episode.whole:
+            reason = "steps are missing from the record"
+        if reason is not None:
+            steps = len(episode.steps)
+            report.verdicts.append(Verdict(episode.id, name, "not compared", steps, reason=reason))
+            tick()
+            continue
+        if started.env_version != version:
+            warning = f"{name} was recorded with version {started.env_version}; this is {version}"
+            if warning not in report.warnings:
+                report.warnings.append(warning)
+        yield episode
+
+
+async def _replay_some(
+    replica: Replica, line: Iterator[RecordedEpisode], report: _Report, tick: Callable[[], None]
+) -> None:
+    """Plays episodes one after the other until none is left."""
+    from envhub.session import Replay
+
+    for recorded in line:
+        done: asyncio.Future[Divergence | None] = asyncio.get_running_loop().create_future()
+        replica.on_lost = lambda done=done: None if done.done() else done.cancel()
+        Replay(replica, _to_play(recorded), done.set_result).start()
+        verdict = Verdict(recorded.id, recorded.started.env, "same", len(recorded.steps))
+        try:
+            divergence = await done
+        except asyncio.CancelledError:
+            verdict.outcome, verdict.reason = "not compared", "the environment's process died in its replay"
+            report.verdicts.append(verdict)
+            tick()
+            return
+        if divergence is not None:
+            verdict.outcome, verdict.step_index = "different", divergence.step_index
+            verdict.recorded, verdict.replayed = divergence.recorded, divergence.replayed
+        report.verdicts.append(verdict)
+        tick()
+
+
+def _to_play(recorded: RecordedEpisode) -> Any:
+    from envhub.session import Episode
+
+    episode = Episode.from_event(recorded.started, kept=None)
+    for step in recorded.steps:
+        answer = (
+            b'{"observation":%b,"reward":%b,"terminated":%b,"truncated":%b,"info":%b,"step_index":%d}'
+            % (
+                bytes(step.observation),
+                json.dumps(step.reward).encode(),
+                json.dumps(step.terminated).encode(),
+                json.dumps(step.truncated).encode(),
+                bytes(step.info),
+                step.step_index,
+            )
+        )
+        episode.keep(bytes(step.action), answer, 0)
+    return episode

@@ -1,0 +1,175 @@
+"""`envhub trajectories` and `envhub replay` on what a real hub recorded."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from envhub.cli import main
+from envhub.cli.new import write_skeleton
+from envhub_sdk import Hub
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(autouse=True)
+def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+
+
+def record(folder: Path, *arguments: str, play: Any) -> None:
+    command = [sys.executable, "-m", "envhub", "serve", *arguments, "--record", str(folder), "--port", "0"]
+    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            with Hub(json.loads(process.stdout.readline())["url"]) as hub:
+                play(hub)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two FrozenLake episodes (one left unfinished), a test one, and an echo episode that fails."""
+    folder = tmp_path_factory.mktemp("record")
+
+    def play(hub: Hub) -> None:
+        lake = hub.make("frozenlake")
+        for seed in (9, 2):
+            lake.reset(seed=seed)
+            lake.step("right")
+        lake.reset(seed=1, options={"split": "test"})
+        lake.close()
+        echo = hub.make("echo")
+        echo.reset(seed=0)
+        echo.step("hello")
+        with pytest.raises(Exception, match="boom"):
+            echo.step("boom")
+        echo.close()
+
+    arguments = ("--env", "frozenlake=1", "--env", "echo=1", "--set", "echo.fail_on=boom")
+    record(folder, *arguments, play=play)
+    return folder
+
+
+def listed(capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    assert run("trajectories", *arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_all_episodes_are_listed_with_how_they_ended(recorded: Path, capsys: Any) -> None:
+    found = listed(capsys, "list", recorded)
+    assert [(one["env"], one["seed"], one["steps"]) for one in found] == [
+        ("frozenlake", 9, 1),
+        ("frozenlake", 2, 1),
+        ("frozenlake", 1, 0),
+        ("echo", 0, 1),
+    ]
+    assert (found[0]["outcome"], found[0]["success"], found[0]["total_reward"]) == ("terminated", True, 1.0)
+    assert (found[3]["outcome"], found[3]["error"]) == ("failed", "environment_error")
+    assert run("trajectories", "list", recorded) == 0
+    assert found[0]["episode"] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("filters", "seeds"),
+    [
+        (("--env", "echo"), [0]),
+        (("--split", "test"), [1]),
+        (("--success",), [9]),
+        (("--failure", "--env", "frozenlake"), [2, 1]),
+        (("--min-return", "0.5"), [9]),
+    ],
+)
+def test_filters_choose(recorded: Path, capsys: Any, filters: tuple[str, ...], seeds: list[int]) -> None:
+    assert [one["seed"] for one in listed(capsys, "list", recorded, *filters)] == seeds
+
+
+def test_one_episode_is_shown_step_by_step(recorded: Path, capsys: Any) -> None:
+    episode = listed(capsys, "list", recorded)[0]["episode"]
+    whole = listed(capsys, "show", recorded, episode)
+    assert (whole["actions"], whole["rewards"], len(whole["observations"])) == (["right"], [1.0], 2)
+    assert run("trajectories", "show", recorded, episode) == 0
+    assert "terminated" in capsys.readouterr().out
+    assert run("trajectories", "show", recorded, "s-0.1") == 2
+    assert "no episode 's-0.1'" in capsys.readouterr().err
+
+
+def test_stats_count(recorded: Path, capsys: Any) -> None:
+    stats = listed(capsys, "stats", recorded)
+    assert (stats["frozenlake"]["episodes"], stats["frozenlake"]["steps"]) == (3, 2)
+    assert stats["frozenlake"]["success_rate"] == pytest.approx(1 / 3)
+    assert stats["echo"]["failed"] == 1
+    assert run("trajectories", "stats", recorded) == 0
+    assert "success rate" in capsys.readouterr().out
+
+
+def test_an_export_replays_and_a_changed_one_differs(recorded: Path, capsys: Any, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    assert run("trajectories", "export", recorded, "-o", file, "--env", "frozenlake") == 0
+    assert run("replay", file) == 0
+    assert "3 episodes the same, 0 different" in capsys.readouterr().out
+    changed = file.read_text().replace('"rewards":[1.0]', '"rewards":[0.75]', 1)
+    file.write_text(changed)
+    assert run("replay", file, "--json") == 1
+    verdicts = json.loads(capsys.readouterr().out)["episodes"]
+    (different,) = [one for one in verdicts if one["outcome"] == "different"]
+    assert different["step_index"] == 0
+    assert "reward 0.75" in different["recorded"] and "reward 1.0" in different["replayed"]
+    file.write_text(file.read_text().replace('"data_digest":"sha256:', '"data_digest":"sha256:f'))
+    assert run("replay", file) == 1
+    assert "recorded on other data" in capsys.readouterr().err
+
+
+def test_a_parquet_export_has_a_row_an_episode(recorded: Path, capsys: Any, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.parquet"
+    assert run("trajectories", "export", recorded, "-o", file, "--format", "parquet") == 0
+    rows = pyarrow.parquet.read_table(file).to_pylist()
+    assert [row["seed"] for row in rows] == [9, 2, 1, 0]
+    assert (rows[0]["actions"], rows[0]["rewards"]) == (['"right"'], [1.0])
+
+
+def test_the_whole_record_replays(recorded: Path, capsys: Any) -> None:
+    assert run("replay", recorded) == 0
+    assert "4 episodes the same" in capsys.readouterr().out
+
+
+def test_a_changed_environment_is_found_out(tmp_path: Path, capsys: Any) -> None:
+    spec = write_skeleton("maze", tmp_path)
+
+    def play(hub: Hub) -> None:
+        env = hub.make("maze")
+        _, info = env.reset(seed=3)
+        for _ in range(3):
+            *_, terminated, truncated, info = env.step(info["available_actions"][0])
+            if terminated or truncated:
+                break
+        env.close()
+
+    record(tmp_path / "record", "--env", f"{spec}=1", play=play)
+    assert run("replay", tmp_path / "record", "--env", spec) == 0
+    toml = spec / "envhub.toml"
+    toml.write_text(toml.read_text().replace('version = "', 'version = "9'))
+    capsys.readouterr()
+    assert run("replay", tmp_path / "record", "--env", spec) == 0
+    assert "was recorded with version" in capsys.readouterr().err
+    code = spec / "envhub_maze" / "__init__.py"
+    code.write_text(code.read_text().replace("The number is between", "It is between"))
+    assert run("replay", tmp_path / "record", "--env", spec, "--json") == 1
+    (verdict,) = json.loads(capsys.readouterr().out)["episodes"]
+    assert (verdict["outcome"], verdict["step_index"]) == ("different", -1)
+    assert verdict["recorded"].startswith('"The number') and verdict["replayed"].startswith('"It is')
+
+
+def test_what_is_no_record_is_refused(tmp_path: Path, capsys: Any) -> None:
+    for command in (("trajectories", "list"), ("replay",)):
+        assert run(*command, tmp_path) == 2
+        assert "no record at" in capsys.readouterr().err
