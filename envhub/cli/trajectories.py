@@ -14,7 +14,7 @@ import msgspec
 import typer
 from rich.progress import Progress
 
-from envhub.cli import CommandError
+from envhub.cli import CommandError, install
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.record import Reading, RecordedEpisode
 
@@ -280,9 +280,7 @@ def _write_parquet(file: Path, episodes: Iterator[RecordedEpisode]) -> int:
         import pyarrow  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
     except ModuleNotFoundError:
-        raise CommandError(
-            "parquet needs pyarrow, which is not installed: pip install 'envhub[parquet]'"
-        ) from None
+        raise CommandError(f"parquet needs pyarrow, which is not installed: {install('parquet')}") from None
     schema = _schema(pyarrow)
     count = 0
     with pyarrow.parquet.ParquetWriter(file, schema) as writer:

@@ -10,6 +10,9 @@ from envhub.session import HubError
 
 MAX_HEAD_BYTES = 64 * 1024
 """Request line and headers together; the parser itself would gather them without end."""
+MAX_PIPELINED = 128
+"""Requests that may wait on one connection for the answers before theirs. Each holds some 10 KB, and one read
+brings thousands."""
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -35,6 +38,9 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is over, the body begins."""
         self._in_head = False
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self.transport.abort()  # whoever asks on without reading would not read an error either
+            raise ConnectionAbortedError(f"over {MAX_PIPELINED} requests wait on one connection")
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -115,7 +115,11 @@ class Session:
             sink(self._refusal())
             return
         if index is not None and (index != episode.next_index or episode_id not in (None, episode.id)):
-            sink(self._repeated(episode, action, index, episode_id))
+            answer = self._repeated(episode, action, index, episode_id)
+            if autoreset and self.status == "over" and isinstance(answer, bytes) and episode_id == episode.id:
+                self._go_on(episode, action, answer, sink)
+            else:
+                sink(answer)
             return
         if self.status != "running":
             sink(self._refusal())
@@ -152,6 +156,12 @@ class Session:
                 self._start_next(episode, answer, sink)
                 return
         self._done(sink, answer)
+
+    def _go_on(self, episode: Episode, action: bytes, answer: bytes, sink: Sink) -> None:
+        """Resets after a last step that was answered without: the hub died, or the reset was refused."""
+        self.busy = True
+        self._under_way = (action, episode.next_index - 1, episode.id)
+        self._start_next(episode, answer, sink)
 
     def _start_next(self, episode: Episode, answer: bytes, sink: Sink) -> None:
         """Resets after the last step and answers with both; if the reset fails, with the step alone."""

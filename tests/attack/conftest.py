@@ -34,6 +34,7 @@ class HubProcess:
         self.url: str = json.loads(line)["url"]
         host, port = self.url.removeprefix("http://").split(":")
         self.address = (host, int(port))
+        self.idle_descriptors = self.descriptors()
 
     @property
     def log(self) -> str:

@@ -187,3 +187,23 @@ def test_forks_go_on_from_where_they_stood(make: Callable[..., Command], tmp_pat
         (forked,) = [one for one in Reading(tmp_path / "record").episodes() if one.started.session == fork]
         assert (forked.started.inherited, len(forked.steps), forked.whole) == (1, 2, True)
         assert json.loads(bytes(forked.steps[0].observation)) == first["observation"]
+
+
+def test_a_hub_that_dies_between_the_last_step_and_the_reset_is_made_up_for(
+    make: Callable[..., Command], tmp_path: Path
+) -> None:
+    hub = make("--env", "frozenlake=1")
+    with httpx.Client(base_url=hub.url, timeout=20) as client:
+        session = opened(client, "frozenlake", seeds=[9])
+        step = {"session_id": session, "episode_id": f"{session}.1", "action": "right", "step_index": 0}
+        answer = post(client, "step", steps=[step], autoreset=True)
+        assert b'"reset":' in answer
+        hub.end(signal.SIGKILL)
+        (file,) = (tmp_path / "state").glob("events-*.jsonl")
+        lines = file.read_bytes().splitlines(keepends=True)
+        assert b'"autoreset":true' in lines.pop()
+        file.write_bytes(b"".join(lines))
+        hub.start()
+        assert post(client, "step", steps=[step], autoreset=True) == answer
+        hub.restart()
+        assert post(client, "step", steps=[step], autoreset=True) == answer
