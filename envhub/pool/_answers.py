@@ -58,10 +58,10 @@ def check_answer(operation: int, code: int, payload: bytes) -> None:
                 raise frames.FrameError(f"{code} is no status")
             _failure.decode(payload)
         elif operation == frames.STEP:
-            if code > frames.TERMINATED | frames.TRUNCATED or not payload.startswith(_TRANSITION):
+            is_object = payload.startswith(_TRANSITION) and payload.endswith(b"}")
+            if code > frames.TERMINATED | frames.TRUNCATED or not is_object:
                 raise frames.FrameError("this is no transition")
-            if payload[-1] != 0x7D or not payload.isascii():
-                _any.decode(payload)
+            if not payload.isascii():
                 payload.decode()
         elif operation == frames.RENDER:
             if code not in (frames.TEXT, frames.PNG):

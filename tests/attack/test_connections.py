@@ -37,6 +37,10 @@ def play(hub: Any) -> None:
 
 
 STEP = b"POST /v1/step HTTP/1.1\r\nHost: localhost\r\n"
+STREAM = (
+    b"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
 LEFT = {
     "silent": b"",
     "in the request line": b"POST /v1/st",
@@ -44,11 +48,8 @@ LEFT = {
     "in a body": STEP + b"Content-Length: 1000\r\n\r\n" + b'{"steps":',
     "in a chunk": STEP + b"Transfer-Encoding: chunked\r\n\r\n8\r\n{",
     "after an answer": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "in a stream": b"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-    "in a frame of a stream": b"GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n"
-    b"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-    b"\x82\xfe\xff\xff\0\0\0\0{",
+    "in a stream": STREAM,
+    "in a frame of a stream": STREAM + b"\x82\xfe\xff\xff\0\0\0\0{",
 }
 
 
