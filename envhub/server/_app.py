@@ -17,6 +17,7 @@ from envhub.server._lane import StepLane
 from envhub.server._routes import create_router
 from envhub.server._schema import build_schema
 from envhub.server._stream import serve_stream
+from envhub.server._traces import traced
 from envhub.session import HubError
 
 
@@ -37,7 +38,8 @@ def create_app(hub: Hub) -> ASGIApp:
     app.add_exception_handler(Exception, _defect)
     lane = StepLane(app, hub.sessions)
     settings = hub.settings
-    return Gate(lane, settings.token, settings.max_body_bytes, settings.tokens, settings.host)
+    gate = Gate(lane, settings.token, settings.max_body_bytes, settings.tokens, settings.host)
+    return traced(gate)
 
 
 class _Endpoint:
