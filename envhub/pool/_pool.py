@@ -93,6 +93,8 @@ class Pool:
         if replicas < 1:
             raise ValueError(f"{served.spec.name}: {replicas} replicas; at least 1 is needed")
         self.served = served
+        self.described = asyncio.Event()
+        """Set when `description` is there, or never will be."""
         self.description: dict[str, Any] = {}
         """What the environment says of itself: spaces, splits, data (see `envhub.worker.host`)."""
         count = min(replicas, workers or len(os.sched_getaffinity(0)))
@@ -155,9 +157,11 @@ class Pool:
             await self.stop()
             raise
         self.description = described
+        self.described.set()
 
     async def stop(self) -> None:
         """Ends every process of the pool; environments get a moment to close."""
+        self.described.set()
         self._stopping = True
         for task in self._tasks:
             task.cancel()

@@ -100,6 +100,7 @@ class Hub:
             self._expiry.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._expiry
+        self.sessions.draining = True
         self.sessions.close_all()
         await asyncio.gather(*(pool.stop() for pool in self.pools.values()))
 
@@ -125,9 +126,11 @@ class Hub:
         """What the hub says of one environment.
 
         Raises:
-            HubError: It is not served here.
+            HubError: It is not served here, or not loaded yet.
         """
         pool = self.sessions.pool(name)
+        if not pool.description:
+            raise HubError("not_ready", f"{name} is not loaded yet; try again in a moment", {"env": name})
         served, said, status = pool.served, pool.description, pool.status()
         spec = served.spec
         counts = said.get("splits", {})

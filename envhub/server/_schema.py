@@ -44,7 +44,7 @@ _STEP = (
     "not_ready",
 )
 _RESET = (*_SESSION, "unknown_task", "invalid_options", "environment_error", "step_timeout", "not_ready")
-_OPEN = ("unknown_env", "queue_full", "no_free_replica", *_RESET)
+_OPEN = ("unknown_env", "not_ready", "queue_full", "no_free_replica", *_RESET)
 _TASK_QUERY = (
     ("split", {"type": "string"}),
     ("offset", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}),
@@ -64,8 +64,8 @@ CALLS: tuple[Call, ...] = (
     Call("get", "/healthz", "The process is alive.", answers=wire.Status),
     Call("get", "/readyz", "Every pool has its replicas.", answers=wire.Status, errors=("not_ready",)),
     Call("get", "/metrics", "Prometheus metrics.", media_type="text/plain"),
-    Call("get", "/v1/envs", "The served environments.", answers=wire.EnvList),
-    Call("get", "/v1/envs/{env}", "One of them.", answers=wire.EnvInfo, errors=("unknown_env",)),
+    Call("get", "/v1/envs", "The served environments.", answers=wire.EnvList, errors=("not_ready",)),
+    Call("get", "/v1/envs/{env}", "One of them.", answers=wire.EnvInfo, errors=("unknown_env", "not_ready")),
     Call(
         "get",
         "/v1/envs/{env}/tasks",

@@ -11,6 +11,7 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 import time
@@ -219,6 +220,7 @@ class Sessions:
     async def _replicas(self, env: str, count: int, wait_s: float) -> list[Replica]:
         """Leases replicas for sessions, as far as the caller's quota goes."""
         self._check_draining()
+        await self._loaded(env, wait_s)
         caller, name = CALLER.get(), owner()
         if caller is not None:
             held = sum(session.owner == name for session in self._sessions.values())
@@ -234,6 +236,16 @@ class Sessions:
             raise HubError("queue_full", f"{error}; retry later", {"env": env}) from None
         finally:
             self._asked_for[name] -= count
+
+    async def _loaded(self, env: str, wait_s: float) -> None:
+        """Waits until an environment has said what it is: a session's record begins with that."""
+        pool = self.pools[env]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await pool.described.wait()
+        self._check_draining()
+        if not pool.description:
+            raise HubError("not_ready", f"{env} is not loaded yet; try again in a moment", {"env": env})
 
     async def _reset_all(self, sessions: list[Session], request: OpenRequest) -> list[bytes]:
         """Resets new sessions together; the first refusal becomes everybody's."""
@@ -499,10 +511,15 @@ class Sessions:
 
     def close_all(self) -> None:
         """Ends every session: the hub is going down. Those that are saved go on in the next hub."""
+        saved = self.recorder is not None and self.recorder.state is not None
         if self.recorder is not None:
             self.recorder.leave()
         for session in self.all():
-            session.end(HubError("session_closed", f"session {session.id} ended: the hub stopped"))
+            if saved:
+                reason = HubError("not_ready", f"the hub stopped; {session.id} goes on when it starts again")
+            else:
+                reason = HubError("session_closed", f"session {session.id} ended: the hub stopped")
+            session.end(reason)
 
 
 def _all_good(answers: list[Answer]) -> list[bytes]:

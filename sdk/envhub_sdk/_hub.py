@@ -280,8 +280,11 @@ class Hub(BaseHub):
 
     # -- input and output ---------------------------------------------------------------------------
 
+    def _attempts(self, call: Call[Any]) -> _retry.Attempts:
+        return _retry.Attempts(call, self._retries, self._patience)
+
     def _send(self, call: Call[T]) -> T:
-        attempts = _retry.Attempts(call, self._retries, self._patience)
+        attempts = self._attempts(call)
         while True:
             request = self._request(self._client, call)
             try:

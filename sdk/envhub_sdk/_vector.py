@@ -9,6 +9,7 @@ Invariants:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,7 @@ from envhub_sdk._exceptions import (
     EnvHubError,
     EpisodeOver,
     NoEpisode,
+    NotReady,
     SessionGone,
     UnexpectedAnswer,
 )
@@ -185,8 +187,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         errors: dict[int, EnvHubError] = {}
         items = {i: self._reset_item(i, request) for i, request in requests.items() if self._sessions[i].id}
         if items:
-            call = _calls.batch_reset(list(items.values()), grace_s(self.env_info, "reset"))
-            for i, answer in self._answers(call, list(items), _wire.ResetReply):
+            limit = grace_s(self.env_info, "reset")
+            for i, answer in self._answers(
+                lambda some: _calls.batch_reset([items[i] for i in some], limit),
+                list(items),
+                _wire.ResetReply,
+            ):
                 try:
                     starts[i] = self._sessions[i].started(_results.success(answer))
                 except SessionGone:
@@ -292,8 +298,12 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         if not items:
             return errors
         autoreset = self.autoreset_mode is not AutoresetMode.DISABLED
-        call = _calls.batch_step(list(items.values()), autoreset, grace_s(self.env_info, "step"))
-        for i, answer in self._answers(call, list(items), _wire.StepReply):
+        limit = grace_s(self.env_info, "step")
+        for i, answer in self._answers(
+            lambda some: _calls.batch_step([items[i] for i in some], autoreset, limit),
+            list(items),
+            _wire.StepReply,
+        ):
             try:
                 self._keep(i, encoded[i], _results.success(answer))
             except EnvHubError as error:
@@ -375,9 +385,31 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
         """Do nothing: Gymnasium would close, with requests amid a collection. The heartbeat does it."""
 
     def _answers(
+        self, ask: Callable[[Sequence[int]], Call[_wire.BatchResults]], asked: Sequence[int], kind: type[T]
+    ) -> Iterator[tuple[int, T | EnvHubError]]:
+        """Send a batch; yield each sub-environment's own answer or error.
+
+        Those that a hub which starts or stops could not take are asked for again, as a single call is.
+        """
+        attempts = self._hub._attempts(ask(asked))
+        while asked:
+            waiting: dict[int, EnvHubError] = {}
+            for i, answer in self._once(ask(asked), asked, kind):
+                if isinstance(answer, NotReady):
+                    waiting[i] = answer
+                else:
+                    yield i, answer
+            asked = list(waiting)
+            if waiting:
+                try:
+                    time.sleep(attempts.pause_after(next(iter(waiting.values()))))
+                except NotReady:
+                    yield from waiting.items()
+                    return
+
+    def _once(
         self, call: Call[_wire.BatchResults], asked: Sequence[int], kind: type[T]
     ) -> Iterator[tuple[int, T | EnvHubError]]:
-        """Send a batch; yield each sub-environment's own answer or error."""
         results = self._hub._send(call).results
         if len(results) != len(asked):
             raise UnexpectedAnswer(f"{call.path} gave {len(results)} results for {len(asked)} items")

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import signal
+import sys
 from typing import Any
 
 import pytest
@@ -316,7 +317,7 @@ async def test_deaths_in_a_row_wait_ever_longer(
     sleep = asyncio.sleep
 
     async def noting(seconds: float) -> None:
-        if seconds not in (0, 0.01, _keeper.WATCH_S, _keeper.WEIGH_S):
+        if sys._getframe(1).f_code.co_name == "_revive":
             pauses.append(seconds)
             seconds = 0
         await sleep(seconds)

@@ -51,8 +51,8 @@ class Command:
         assert self.process.stdout is not None
         self.process.stdout.close()
 
-    def restart(self, *more: str) -> None:
-        self.end(signal.SIGKILL)
+    def restart(self, *more: str, number: int = signal.SIGKILL) -> None:
+        self.end(number)
         self.start(*more)
 
 
@@ -98,16 +98,19 @@ def play(url: str, env: str, steps: int, disturb: Callable[[int], None]) -> list
     return [repr(one) for one in seen]
 
 
-def test_a_run_goes_on_through_kills_as_if_nothing_had_happened(make: Callable[..., Command]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_run_goes_on_through_restarts_as_if_nothing_had_happened(
+    make: Callable[..., Command], number: int
+) -> None:
     hub = make("--env", f"frozenlake={REPLICAS}")
     undisturbed = play(hub.url, "frozenlake", 120, lambda step: None)
     killers: list[threading.Thread] = []
 
     def disturb(step: int) -> None:
         if step in (20, 21, 90):
-            hub.restart()
+            hub.restart(number=number)
         elif step == 50:  # while steps are under way
-            killers.append(threading.Thread(target=hub.restart))
+            killers.append(threading.Thread(target=hub.restart, kwargs={"number": number}))
             killers[0].start()
 
     assert play(hub.url, "frozenlake", 120, disturb) == undisturbed
@@ -207,3 +210,19 @@ def test_a_hub_that_dies_between_the_last_step_and_the_reset_is_made_up_for(
         assert post(client, "step", steps=[step], autoreset=True) == answer
         hub.restart()
         assert post(client, "step", steps=[step], autoreset=True) == answer
+
+
+def test_what_is_opened_while_the_hub_loads_outlives_the_next_death(make: Callable[..., Command]) -> None:
+    hub = make("--env", "frozenlake=2")
+    with Hub(hub.url) as client:
+        env = client.make("frozenlake")
+        for _ in range(2):
+            starting = threading.Thread(target=hub.restart)
+            starting.start()
+            env.close()
+            env = client.make("frozenlake")
+            env.reset(seed=1)
+            starting.join()
+            hub.restart()
+            env.step("left")
+        env.close()

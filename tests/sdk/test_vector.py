@@ -229,7 +229,7 @@ def _results(*results: dict[str, Any]) -> httpx.Response:
     return httpx.Response(200, json={"results": list(results)})
 
 
-NOT_READY = {"error": {"code": "not_ready", "message": "no worker"}}
+BUSY = {"error": {"code": "queue_full", "message": "no worker"}}
 
 
 def test_a_repeated_step_asks_only_those_that_have_not_answered(scripts: Any) -> None:
@@ -237,7 +237,7 @@ def test_a_repeated_step_asks_only_those_that_have_not_answered(scripts: Any) ->
     with hub.client() as client:
         envs = client.make_vec("echo", 3)
         envs.reset()
-        hub.script.append(_results(scripts.step(0), NOT_READY, scripts.step(0)))
+        hub.script.append(_results(scripts.step(0), BUSY, scripts.step(0)))
         with pytest.raises(envhub_sdk.BatchError) as caught:
             envs.step(("a", "b", "c"))
         assert caught.value.retryable
@@ -258,7 +258,7 @@ def test_an_episode_that_ends_while_another_fails_is_shown_once(scripts: Any, mo
     with hub.client() as client:
         envs = client.make_vec("echo", 2, autoreset_mode=mode)
         envs.reset()
-        hub.script.append(_results(scripts.step(0, ended=True, reset=scripts.start(1)), NOT_READY))
+        hub.script.append(_results(scripts.step(0, ended=True, reset=scripts.start(1)), BUSY))
         with pytest.raises(envhub_sdk.BatchError):
             envs.step(("a", "b"))
         hub.script.append(_results(scripts.step(0)))
@@ -269,7 +269,7 @@ def test_an_episode_that_ends_while_another_fails_is_shown_once(scripts: Any, mo
             hub.script.append(_results(scripts.step(0), scripts.step(1)))
         else:
             assert observations == ("o0", "o0")
-            hub.script.append(_results(NOT_READY))
+            hub.script.append(_results(BUSY))
             with pytest.raises(envhub_sdk.BatchError) as caught:  # 0 shows its new episode, 1 fails
                 envs.step(("c", "d"))
             assert caught.value.partial[0] == ("start", "o0")

@@ -154,6 +154,8 @@ class Stage:
             served, spec=dataclasses.replace(served.spec, replayable=replayable)
         )
         self.env = env
+        self.described = asyncio.Event()
+        self.described.set()
         self.description = {
             "data": {"name": "none", "digest": "sha256:0"},
             "native_snapshot": issubclass(env, NativeTally),
