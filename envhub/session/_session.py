@@ -370,6 +370,8 @@ class Session:
 
     def _done(self, sink: Sink, answer: Answer) -> None:
         """Ends the operation under way: everyone who asked for it is answered, the next one starts."""
+        if self.ended is not None and self.ended.code == "not_ready":
+            answer = self.ended  # the hub stopped before this was saved: the next one does it again
         joined, self._joined, self._under_way = self._joined, [], None
         sink(answer)
         for other in joined:
