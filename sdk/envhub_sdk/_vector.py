@@ -391,21 +391,24 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
 
         Those that a hub which starts or stops could not take are asked for again, as a single call is.
         """
-        attempts = self._hub._attempts(ask(asked))
-        while asked:
+        call = ask(asked)
+        attempts = self._hub._attempts(call)
+        while True:
             waiting: dict[int, EnvHubError] = {}
-            for i, answer in self._once(ask(asked), asked, kind):
+            for i, answer in self._once(call, asked, kind):
                 if isinstance(answer, NotReady):
                     waiting[i] = answer
                 else:
                     yield i, answer
+            if not waiting:
+                return
+            try:
+                time.sleep(attempts.pause_after(next(iter(waiting.values()))))
+            except NotReady:
+                yield from waiting.items()
+                return
             asked = list(waiting)
-            if waiting:
-                try:
-                    time.sleep(attempts.pause_after(next(iter(waiting.values()))))
-                except NotReady:
-                    yield from waiting.items()
-                    return
+            call = ask(asked)
 
     def _once(
         self, call: Call[_wire.BatchResults], asked: Sequence[int], kind: type[T]
