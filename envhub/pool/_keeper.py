@@ -21,6 +21,8 @@ log = logging.getLogger("envhub.pool")
 
 WATCH_S = 0.25
 KILL_GRACE_S = 2.0
+"""How long beyond its limit a worker is waited for. Counted in looks, not by the clock: while the hub or the
+whole machine stands still, no look is taken and no worker is to blame."""
 PING_S = 1.0
 """How often a worker is asked whether it is there."""
 PING_LIMIT_S = 5.0
@@ -75,7 +77,8 @@ class Keeper:
     def _look_at(self, worker: Worker) -> None:
         busy = worker.channel.oldest()
         limit = self._reset_limit if busy is None else self._allowed.get(busy[0], self._reset_limit)
-        if busy is not None and busy[1] > limit + KILL_GRACE_S:
+        worker.overdue_looks = worker.overdue_looks + 1 if busy is not None and busy[1] > limit else 0
+        if busy is not None and worker.overdue_looks * WATCH_S > KILL_GRACE_S:
             worker.channel.hung = True
             self._kill(worker, of_hang(busy[0], limit))
         elif worker.ready:

@@ -62,6 +62,8 @@ class Worker:
         self.memory: int | None = None
         """Bytes its process shared with nobody when it was last weighed."""
         self.first_memory: int | None = None
+        self.overdue_looks = 0
+        """How many looks in a row found it beyond the limit of what it does."""
         """The same when it was first weighed."""
         self._times = times
         self._template: Template
@@ -82,7 +84,7 @@ class Worker:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         self._template, self._doom, self._pinging = template, None, False
-        self.episodes, self.memory, self.first_memory = 0, None, None
+        self.episodes, self.memory, self.first_memory, self.overdue_looks = 0, None, None, 0
         try:
             with theirs:
                 self.pid = self._process = (

@@ -3,11 +3,12 @@
 import asyncio
 import os
 import signal
+import time
 from typing import Any
 
 import pytest
 
-from envhub.pool import LoadFailed, Pool, Replica, _keeper, _pool, _worker
+from envhub.pool import LoadFailed, Pool, Replica, _channel, _keeper, _pool, _worker
 from envhub.worker import frames
 
 ENV = """
@@ -80,6 +81,22 @@ async def test_a_busy_worker_is_not_taken_for_a_dead_one(
     while not stepping.done():
         assert pool.status().ready
         await asyncio.sleep(0.05)
+    assert (await stepping)[0] == frames.OK
+    assert pool.status().restarts == 0
+
+
+async def test_a_worker_is_not_blamed_for_time_in_which_the_machine_stood_still(
+    start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_keeper, "WATCH_S", 0.05)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 20.0)
+    stood_still = 0.0
+    monkeypatch.setattr(_channel, "_clock", lambda: time.monotonic() + stood_still)
+    pool = await start_pool(
+        write_spec(ENV.replace("return action", "__import__('time').sleep(1); return action"))
+    )
+    stepping = (await leased(pool)).call(frames.STEP, b'"slow"')
+    stood_still = 1000.0
     assert (await stepping)[0] == frames.OK
     assert pool.status().restarts == 0
 
