@@ -251,7 +251,7 @@ async def test_a_stopped_worker_is_killed_by_the_watchdog(
 
 
 async def test_an_interruptible_hang_costs_the_episode_alone(start_pool: Any) -> None:
-    pool = await start_pool(replicas=2, hang_on="hang", step_timeout_s=0.1)
+    pool = await start_pool(replicas=2, hang_on="hang", step_timeout_s=1.0)
     first, second = await leased(pool), await leased(pool)
     hung, fine = await asyncio.gather(step(first, "hang"), step(second, "fine"))
     assert hung[0] == frames.ERROR_CODES["step_timeout"]
@@ -267,10 +267,10 @@ async def test_a_slow_reset_behind_a_quick_step_is_no_hang(
     source = ENV.replace(
         'return "start"', "__import__('time').sleep((options or {}).get('sleep', 0)); return 's'"
     )
-    pool = await start_pool(write_spec(source), replicas=2, step_timeout_s=0.2)
+    pool = await start_pool(write_spec(source), replicas=2, step_timeout_s=1.0)
     first, second = await leased(pool), await leased(pool)
     quick = first.call(frames.STEP, b'"quick"')
-    slow = second.call(frames.RESET, b'{"seed":1,"options":{"sleep":1.5}}')
+    slow = second.call(frames.RESET, b'{"seed":1,"options":{"sleep":3.0}}')
     assert (await quick)[0] == frames.OK
     assert not slow.done()
     assert (await slow)[0] == frames.DONE
