@@ -12,21 +12,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from envhub.pool import NoFreeReplica, Pool, QueueFull, Replica
 from envhub.record import Recorder
 from envhub.session._caller import CALLER, may_use, owner
+from envhub.session._counts import Counts
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
-from envhub.session._openings import Openings
+from envhub.session._gathered import Gathered, all_good
+from envhub.session._requests import Requests
 from envhub.session._saved import SavedSession, facts_of
-from envhub.session._session import Answer, Session, Sink
+from envhub.session._session import Session, Sink
 from envhub.session._snapshots import Snapshots
 from envhub_sdk._wire import (
     BatchReset,
@@ -54,19 +55,6 @@ class SessionSettings:
     wait_s: float = 60.0
 
 
-@dataclass
-class Counts:
-    """What happened since the hub started, by environment."""
-
-    steps: Counter[str] = field(default_factory=Counter)
-    resets: Counter[str] = field(default_factory=Counter)
-    opened: Counter[str] = field(default_factory=Counter)
-    points: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By environment and what was done: snapshot, restore, fork (one a new session)."""
-    ended: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By environment and reason: session_closed, session_expired, session_lost."""
-
-
 class Sessions:
     """The sessions of all pools.
 
@@ -90,7 +78,7 @@ class Sessions:
         self.snapshots = Snapshots()
         self._settings = settings or SessionSettings()
         self._sessions: dict[str, Session] = {}
-        self._openings = Openings()
+        self._requests = Requests()
         self._ended: OrderedDict[str, tuple[str | None, HubError]] = OrderedDict()
         """Whose it was and why it ended."""
         self._asked_for: Counter[str | None] = Counter()
@@ -130,7 +118,7 @@ class Sessions:
         self._check_count(env, request.count)
         wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
         idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
-        async with self._openings.turn(request.request_id):
+        async with self._requests.turn(request.request_id):
             ids = self._ids(request.request_id, (owner(), env), request.count, request.reset)
             if ids[0] in self._sessions:
                 return self._opened_again(ids)
@@ -153,7 +141,7 @@ class Sessions:
         self, request_id: str | None, about: tuple[str | None, ...], count: int, reset: bool
     ) -> list[str]:
         """Ids for the sessions of a request: of those it has opened already, if all are open still."""
-        ids = self._openings.ids(request_id, about, count)
+        ids = self._requests.ids(request_id, about, count)
         for id in ids:
             if id in self.awaited or id in self._ended:
                 self.find(id)  # says that it goes on later, or why it ended
@@ -162,13 +150,13 @@ class Sessions:
         if whole or not found:
             return ids
         self._undo(found, request_id)  # a hub died amid the request
-        return self._openings.ids(request_id, about, count)
+        return self._requests.ids(request_id, about, count)
 
     def _undo(self, sessions: list[Session], request_id: str | None) -> None:
         """Closes what a request has opened in vain."""
         for session in sessions:
             self.close(session.id)
-        self._openings.failed(request_id)
+        self._requests.failed(request_id)
 
     def _opened_again(self, ids: list[str]) -> bytes:
         """The reply to an open or a fork whose sessions are open already."""
@@ -249,13 +237,13 @@ class Sessions:
 
     async def _reset_all(self, sessions: list[Session], request: OpenRequest) -> list[bytes]:
         """Resets new sessions together; the first refusal becomes everybody's."""
-        gathered = _Gathered(len(sessions))
+        gathered = Gathered(len(sessions))
         for number, session in enumerate(sessions):
             seed = None if request.seeds is None else request.seeds[number]
             task = None if request.tasks is None else request.tasks[number]
             self.counts.resets[session.env] += 1
             session.reset(seed, task, request.options, gathered.sink(number))
-        return _all_good(await gathered.future)
+        return all_good(await gathered.future)
 
     def _opened(self, session: Session, reset: bytes) -> bytes:
         head = b'{"id":"%b","env":"%b","expires_at":%.3f,"idle_timeout_s":%r,' % (
@@ -345,14 +333,14 @@ class Sessions:
 
     async def step_batch(self, batch: BatchStep) -> bytes:
         """Takes one step of each of many sessions; returns the JSON reply."""
-        gathered = _Gathered(len(batch.steps))
+        gathered = Gathered(len(batch.steps))
         for number, item in enumerate(batch.steps):
             self.step(item.session_id, item, batch.autoreset, gathered.sink(number))
         return gathered.reply(await gathered.future)
 
     async def reset_batch(self, batch: BatchReset) -> bytes:
         """Resets many sessions; returns the JSON reply."""
-        gathered = _Gathered(len(batch.resets))
+        gathered = Gathered(len(batch.resets))
         for number, item in enumerate(batch.resets):
             self.reset(item.session_id, item, gathered.sink(number))
         return gathered.reply(await gathered.future)
@@ -384,11 +372,11 @@ class Sessions:
         """
         self._check_draining()
         session = self.find(session_id)
-        gathered = _Gathered(1)
+        gathered = Gathered(1)
         self.counts.points[session.env, "restore"] += 1
         point = self.snapshots.find(snapshot_id, session.env).episode
         session.restore(point, gathered.sink(0), start_index)
-        return _all_good(await gathered.future)[0]
+        return all_good(await gathered.future)[0]
 
     async def fork(self, session_id: str, request: ForkRequest) -> bytes:
         """Opens sessions that go on from where a session stands, or from a snapshot; all or none.
@@ -398,7 +386,7 @@ class Sessions:
         """
         session = self.find(session_id)
         self._check_count(session.env, request.count)
-        async with self._openings.turn(request.request_id):
+        async with self._requests.turn(request.request_id):
             ids = self._ids(request.request_id, (owner(), session_id), request.count, True)
             if ids[0] in self._sessions:
                 return self._opened_again(ids)
@@ -411,11 +399,11 @@ class Sessions:
             point = self.snapshots.find(request.snapshot_id, session.env).episode
         wait_s = self._settings.wait_s if request.wait_s is None else request.wait_s
         forks = await self._lease(session.env, ids, wait_s, session.idle_timeout_s, session.labels)
-        gathered = _Gathered(len(forks))
+        gathered = Gathered(len(forks))
         try:
             for number, fork in enumerate(forks):
                 fork.restore(point, gathered.sink(number))
-            starts = _all_good(await gathered.future)
+            starts = all_good(await gathered.future)
         except BaseException:
             self._undo(forks, request.request_id)
             raise
@@ -520,41 +508,3 @@ class Sessions:
             else:
                 reason = HubError("session_closed", f"session {session.id} ended: the hub stopped")
             session.end(reason)
-
-
-def _all_good(answers: list[Answer]) -> list[bytes]:
-    """The answers, if none is an error.
-
-    Raises:
-        HubError: The first that is.
-    """
-    for answer in answers:
-        if isinstance(answer, HubError):
-            raise answer
-    return [answer for answer in answers if isinstance(answer, bytes)]
-
-
-class _Gathered:
-    """Answers of a batch, gathered through one future."""
-
-    def __init__(self, count: int) -> None:
-        self.future: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
-        self._answers: list[Answer] = [b""] * count
-        self._missing = count
-        if count == 0:
-            self.future.set_result([])
-
-    def sink(self, number: int) -> Sink:
-        return functools.partial(self._take, number)
-
-    def _take(self, number: int, answer: Answer) -> None:
-        self._answers[number] = answer
-        self._missing -= 1
-        if self._missing == 0 and not self.future.done():
-            self.future.set_result(self._answers)
-
-    @staticmethod
-    def reply(answers: list[Answer]) -> bytes:
-        """The answers as a batch reply."""
-        encoded = [answer if isinstance(answer, bytes) else answer.encode() for answer in answers]
-        return b'{"results":[%b]}' % b",".join(encoded)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 REMEMBERED_FAILURES = 10_000
 
 
-class Openings:
+class Requests:
     """Names sessions after the request that opens them, where the client has named that.
 
     A client whose answer was lost sends its request again. Since the sessions' ids follow from the request's
