@@ -17,9 +17,11 @@ from envhub.spec._errors import (
 from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._registry import available, bundled, find
+from envhub.spec._runtime import HOST, Isolation, Runtime
 from envhub.spec._table import Table
 
 __all__ = [
+    "HOST",
     "Assignment",
     "Channel",
     "ConfigError",
@@ -27,7 +29,9 @@ __all__ = [
     "DataFile",
     "DataInvalid",
     "EnvArgument",
+    "Isolation",
     "Limits",
+    "Runtime",
     "ServedSpec",
     "SettingsInvalid",
     "Spec",

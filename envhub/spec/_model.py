@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from envhub.spec._errors import ConfigError, listed, nearest
+from envhub.spec._runtime import HOST, Runtime
 from envhub.spec._values import ConfigType, ConfigValue, from_toml_text, typed
 
 
@@ -168,8 +169,10 @@ class ServedSpec:
         spec: The declaration.
         config: The value of every declared setting, ready to be passed to the entry point.
         limits: The limits in force.
+        runtime: What its workers run in.
     """
 
     spec: Spec
     config: Mapping[str, Any]
     limits: Limits
+    runtime: Runtime = HOST

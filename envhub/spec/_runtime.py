@@ -1,0 +1,42 @@
+"""What a spec's workers run in."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+Isolation = Literal["conda", "venv", "host"]
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The interpreter of a spec's workers.
+
+    Attributes:
+        isolation: `conda`: a prefix built from the spec's locks. `venv`: a virtual environment with the
+            spec's locked PyPI packages on some interpreter, so not conda-locked. `host`: the hub's own.
+        python: The interpreter.
+        lock_digest: Digest of the lock it was built from (`sha256:…`); None on the host, which has none.
+    """
+
+    isolation: Isolation
+    python: Path
+    lock_digest: str | None = None
+
+    @property
+    def isolated(self) -> bool:
+        """Whether it has packages of its own, apart from the hub's."""
+        return self.isolation != "host"
+
+    def __str__(self) -> str:
+        """In words, for people: `conda, lock sha256:…`."""
+        if self.isolation == "host":
+            return "host (the hub's own Python environment, not a conda-locked one)"
+        note = " (not conda-locked)" if self.isolation == "venv" else ""
+        return f"{self.isolation}{note}, lock {self.lock_digest}"
+
+
+HOST = Runtime("host", Path(sys.executable))
+"""The hub's own interpreter, with whatever is installed there."""
