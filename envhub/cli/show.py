@@ -58,6 +58,7 @@ def _print_facts(spec: Spec) -> None:
         ("observation", _described(spec.observation)),
         ("entry point", spec.entry_point),
         ("folder", spec.path or "(installed)"),
+        ("runs on", f"Python {spec.requires_python}"),
         ("forks workers", "yes" if spec.fork else "no"),
     ]
     console.print()

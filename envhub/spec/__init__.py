@@ -16,6 +16,7 @@ from envhub.spec._errors import (
 )
 from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
+from envhub.spec._python import python_suits
 from envhub.spec._registry import available, bundled, find
 from envhub.spec._runtime import HOST, Isolation, Runtime
 from envhub.spec._table import Table
@@ -44,5 +45,6 @@ __all__ = [
     "check_data",
     "find",
     "load",
+    "python_suits",
     "settings_of",
 ]

@@ -8,6 +8,7 @@ from typing import cast, get_args
 
 from envhub.spec._errors import SpecInvalid, listed, nearest
 from envhub.spec._model import LIMIT_NAMES, Channel, ConfigKey, DataFile, Limits, Spec
+from envhub.spec._python import OLDEST_PYTHON, complaint_about_python
 from envhub.spec._space import complaint_about
 from envhub.spec._table import Table
 from envhub.spec._values import CONFIG_TYPES, ConfigType, ConfigValue, typed
@@ -43,6 +44,7 @@ def load(folder: Path) -> Spec:
         splits=root.strings("splits"),
         limits=_limits(root),
         data=tuple(_data_file(table) for table in root.tables("data")),
+        requires_python=_requires_python(root),
     )
     root.finish()
     return spec
@@ -53,6 +55,14 @@ def _matching(table: Table, key: str, pattern: re.Pattern[str], form: str) -> st
     if not pattern.fullmatch(text):
         raise table.fail(key, f"{text!r} must be {form}")
     return text
+
+
+def _requires_python(root: Table) -> str:
+    specifier = root.value("requires_python", str, OLDEST_PYTHON)
+    complaint = complaint_about_python(specifier)
+    if complaint:
+        raise root.fail("requires_python", complaint)
+    return specifier
 
 
 def _config(root: Table) -> dict[str, ConfigKey]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from envhub.spec._errors import ConfigError, listed, nearest
+from envhub.spec._python import OLDEST_PYTHON
 from envhub.spec._runtime import HOST, Runtime
 from envhub.spec._values import ConfigType, ConfigValue, from_toml_text, typed
 
@@ -110,6 +111,7 @@ class Spec:
         splits: Task splits by name, each with one line about it; the first is the default.
         limits: What the worker enforces.
         data: The files the environment needs.
+        requires_python: The interpreters the code runs on, as a PEP 440 specifier.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Spec:
     splits: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = Limits()
     data: tuple[DataFile, ...] = ()
+    requires_python: str = OLDEST_PYTHON
 
     def resolve(self, overrides: Mapping[str, object] | None = None) -> ServedSpec:
         """Fill in the settings: the defaults, changed by the overrides.

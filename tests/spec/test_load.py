@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envhub.spec import Channel, ConfigKey, DataFile, Limits, Spec, SpecInvalid, load
+from envhub.spec import Channel, ConfigKey, DataFile, Limits, Spec, SpecInvalid, load, python_suits
 
 MINIMAL = """
 name = "maze"
@@ -160,3 +160,18 @@ def test_wrong_data_entries_are_refused(tmp_path: Path) -> None:
 def test_a_folder_without_the_file_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(SpecInvalid, match="envhub new NAME"):
         load(tmp_path)
+
+
+def test_a_spec_says_which_interpreters_it_runs_on(tmp_path: Path) -> None:
+    assert load(write(tmp_path, MINIMAL)).requires_python == ">=3.9"
+    spec = load(write(tmp_path, f'requires_python = ">=3.10,<3.13"{MINIMAL}'))
+    assert spec.requires_python == ">=3.10,<3.13"
+    suits = [python_suits(spec.requires_python, version) for version in ("3.9.21", "3.11.14", "3.13.0")]
+    assert suits == [False, True, False]
+    assert python_suits(">=3.12", "3.13.0rc2")  # whoever runs a pre-release has chosen it
+
+
+@pytest.mark.parametrize("specifier", ["3.11", "python>=3.9", "", ">=three"])
+def test_what_is_no_version_specifier_is_refused(tmp_path: Path, specifier: str) -> None:
+    with pytest.raises(SpecInvalid, match=r"envhub\.toml: requires_python: .* write one as in \">=3\.9\""):
+        load(write(tmp_path, f'requires_python = "{specifier}"{MINIMAL}'))
