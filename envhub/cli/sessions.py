@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from envhub.cli import CommandError
-from envhub.cli._output import AsJson, print_json, print_table
+from envhub.cli._output import AsJson, errors, print_json, print_table
 
 if TYPE_CHECKING:
     from envhub_sdk import Hub, SessionState
@@ -67,7 +67,7 @@ def show(
 ) -> None:
     """Show where one session stands."""
     with _at(hub, token) as client:
-        (found,) = _find(client, [session_id])
+        found = _find(client, session_id)
     if as_json:
         print_json(found)
         return
@@ -98,16 +98,42 @@ def kill(
     token: HubToken = None,
     as_json: AsJson = False,
 ) -> None:
-    """End sessions; their replicas are free again, and their clients hear `session_closed`."""
-    from envhub_sdk import _calls
+    """End sessions; their replicas are free again, and their clients hear `session_closed`.
 
+    Each is tried, whatever became of the others; the exit status is 1 when one of them was not ended.
+    """
     with _at(hub, token) as client:
-        _find(client, session_ids)
-        client._send(_calls.close(session_ids))
+        reasons = {session_id: _end(client, session_id) for session_id in session_ids}
     if as_json:
-        print_json({"closed": session_ids})
+        print_json(
+            [
+                {"id": session_id, "closed": reason is None, "reason": reason}
+                for session_id, reason in reasons.items()
+            ]
+        )
     else:
-        print("\n".join(f"closed {session_id}" for session_id in session_ids))
+        for session_id, reason in reasons.items():
+            if reason is None:
+                print(f"closed {session_id}")
+            else:
+                errors.print(f"not closed {session_id}: {reason}", markup=False)
+    if any(reasons.values()):
+        raise typer.Exit(1)
+
+
+def _end(client: Hub, session_id: str) -> str | None:
+    """Ends one session; returns why it could not."""
+    from envhub_sdk import EnvHubError, Unauthorized, UnknownSession
+
+    try:
+        client.end_session(session_id)
+    except Unauthorized:
+        raise
+    except UnknownSession:
+        return "there is no open session of that id; `envhub sessions list` shows those there are"
+    except EnvHubError as error:
+        return str(error)
+    return None
 
 
 @contextlib.contextmanager
@@ -124,19 +150,18 @@ def _at(url: str | None, token: str | None) -> Iterator[Hub]:
         raise CommandError(str(error)) from None
 
 
-def _find(hub: Hub, session_ids: Sequence[str]) -> list[SessionState]:
-    """The sessions of these ids.
+def _find(hub: Hub, session_id: str) -> SessionState:
+    """The session of that id; looking at the list does not keep it from expiring.
 
     Raises:
-        CommandError: One of them is not open, or not this token's to see.
+        CommandError: It is not open, or not this token's to see.
     """
-    known = {one.id: one for one in hub.sessions()}
-    for session_id in session_ids:
-        if session_id not in known:
-            raise CommandError(
-                f"no open session {session_id!r} at {hub.url}; `envhub sessions list` shows those there are"
-            )
-    return [known[session_id] for session_id in session_ids]
+    for one in hub.sessions():
+        if one.id == session_id:
+            return one
+    raise CommandError(
+        f"no open session {session_id!r} at {hub.url}; `envhub sessions list` shows those there are"
+    )
 
 
 def _duration(seconds: float) -> str:

@@ -103,6 +103,15 @@ class AsyncHub(BaseHub):
         """Open sessions of this token, oldest first (every session, for an admin token)."""
         return (await self._send(_calls.sessions())).sessions
 
+    async def end_session(self, session_id: str) -> None:
+        """End an open session of this token (any session, for an admin token), whoever plays it.
+
+        Raises:
+            SessionGone: As from `Hub.end_session`.
+        """
+        await self._send(_calls.session(session_id))
+        await self._send(_calls.close([session_id]))
+
     # -- health -------------------------------------------------------------------------------------
 
     async def healthz(self) -> bool:

@@ -65,6 +65,7 @@ _read_envs = _reader(_wire.EnvList)
 _read_env = _reader(_wire.EnvInfo)
 _read_tasks = _reader(_wire.TaskList)
 _read_sessions = _reader(_wire.SessionList)
+_read_session = _reader(_wire.SessionState)
 _read_opened = _reader(_wire.OpenedSessions)
 _read_reset = _reader(_wire.ResetReply)
 _read_step = _reader(_wire.StepReply)
@@ -103,6 +104,11 @@ def tasks(name: str, split: str | None, offset: int, limit: int) -> Call[_wire.T
 
 def sessions() -> Call[_wire.SessionList]:
     return Call("GET", "/v1/sessions", _read_sessions)
+
+
+def session(session_id: str) -> Call[_wire.SessionState]:
+    path = f"/v1/sessions/{quote(session_id, safe='')}"
+    return Call("GET", path, _read_session, session=session_id)
 
 
 def open_sessions(name: str, request: _wire.OpenRequest, grace_s: float) -> Call[_wire.OpenedSessions]:

@@ -116,6 +116,18 @@ class Hub(BaseHub):
         """Open sessions of this token, oldest first (every session, for an admin token)."""
         return self._send(_calls.sessions()).sessions
 
+    def end_session(self, session_id: str) -> None:
+        """End an open session of this token (any session, for an admin token), whoever plays it.
+
+        Its replica is free again, and its client is told `SessionClosed`.
+
+        Raises:
+            SessionGone: It is not open, or not this token's; the kind says which end it had, if the hub
+                knows that.
+        """
+        self._send(_calls.session(session_id))
+        self._send(_calls.close([session_id]))
+
     # -- health -------------------------------------------------------------------------------------
 
     def healthz(self) -> bool:

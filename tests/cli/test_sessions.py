@@ -103,8 +103,6 @@ def test_one_of_them(hub: Running, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_kill(hub: Running, capsys: pytest.CaptureFixture[str]) -> None:
     first, second, third = (opened(hub, "ann") for _ in range(3))
-    assert run("kill", first, "s-none") == 2
-    assert "no open session 's-none'" in capsys.readouterr().err
     assert run("kill", first, second) == 0
     assert capsys.readouterr().out == f"closed {first}\nclosed {second}\n"
     run("list", "--json")
@@ -112,9 +110,27 @@ def test_kill(hub: Running, capsys: pytest.CaptureFixture[str]) -> None:
     headers = {"authorization": f"Bearer {hub.tokens['ann']}"}
     told = httpx.get(f"{hub.url}/v1/sessions/{first}", headers=headers)
     assert told.json()["error"]["code"] == "session_closed"
-    assert run("kill", third, "--token", hub.tokens["bob"]) == 2, "another's is not there for a client"
+    assert run("kill", third, "--token", hub.tokens["bob"]) == 1, "another's is not there for a client"
+    assert third in capsys.readouterr().err
     assert run("kill", third, "--token", hub.tokens["ann"], "--json") == 0
-    assert json.loads(capsys.readouterr().out.strip()) == {"closed": [third]}
+    assert json.loads(capsys.readouterr().out) == [{"id": third, "closed": True, "reason": None}]
+
+
+def test_kill_tries_each_and_says_what_became_of_it(hub: Running, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, third = (opened(hub, "ann") for _ in range(3))
+    assert run("kill", "s-none", first, "s-[b]", second) == 1
+    said = capsys.readouterr()
+    assert said.out == f"closed {first}\nclosed {second}\n"
+    assert [line.partition(":")[0] for line in said.err.splitlines()] == [
+        "not closed s-none",
+        "not closed s-[b]",
+    ]
+    assert run("kill", first, third, "--json") == 1
+    gone, ended = json.loads(capsys.readouterr().out)
+    assert (gone["id"], gone["closed"]) == (first, False) and "was closed" in gone["reason"]
+    assert ended == {"id": third, "closed": True, "reason": None}
+    run("list", "--json")
+    assert json.loads(capsys.readouterr().out) == []
 
 
 def test_what_is_wrong_is_one_message(
@@ -125,6 +141,7 @@ def test_what_is_wrong_is_one_message(
         (["list", "--hub", "http://127.0.0.1:9"], "could not be reached"),
         (["list", "--hub", "nonsense"], "no URL of a hub"),
         (["show", "s-none"], "no open session 's-none'"),
+        (["kill", "s-none", "--token", "ann.wrong"], "--token TOKEN, or set ENVHUB_TOKEN"),
     ):
         assert run(*arguments) == 2
         said = capsys.readouterr()

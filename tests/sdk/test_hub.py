@@ -272,6 +272,20 @@ def test_sessions_are_listed_with_their_labels(hub: Hub) -> None:
     assert closed not in {state.id for state in hub.sessions()}
 
 
+def test_a_session_is_ended_by_somebody_else(url: str, hub: Hub) -> None:
+    with hub.make("echo") as env, Hub(url) as other:
+        env.reset(seed=5)
+        session = env.session_id
+        assert session is not None
+        other.end_session(session)
+        with pytest.raises(envhub_sdk.SessionClosed):
+            env.step("a")
+        with pytest.raises(envhub_sdk.SessionClosed):
+            other.end_session(session)
+        with pytest.raises(envhub_sdk.UnknownSession):
+            other.end_session("s-none")
+
+
 def test_a_guarded_hub_wants_its_token(guarded_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENVHUB_TOKEN", raising=False)
     with Hub(guarded_url) as hub:
@@ -327,6 +341,10 @@ async def test_the_asynchronous_twin_asks_the_same(url: str, hub: Hub) -> None:
         async with await twin.make("echo", labels={"run": "twin"}) as env:
             await env.reset()
             assert {"run": "twin"} in [state.labels for state in await twin.sessions()]
+            assert env.session_id is not None
+            await twin.end_session(env.session_id)
+            with pytest.raises(envhub_sdk.SessionClosed):
+                await twin.end_session(env.session_id)
         with pytest.raises(envhub_sdk.UnknownEnv):
             await twin.make("nosuchenv")
 
