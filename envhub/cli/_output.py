@@ -7,11 +7,17 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+UNBROKEN = 1_000_000
+"""Columns that a line never has."""
+NARROWEST = 6
+"""Columns that a cell has at least; a terminal that is narrower still breaks the lines itself."""
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -31,6 +37,9 @@ def print_table(
 ) -> None:
     """Print a table of texts; markup in them is shown, not obeyed.
 
+    The first column names what a row is about (an id, a name, a key) and is never broken: where the terminal
+    is narrow, the others take more lines. In a pipe or a file every row is one line, however long.
+
     Args:
         columns: The head of each column; none at all for a table without a head.
         rows: The cells.
@@ -38,12 +47,28 @@ def print_table(
         styles: The cells' styles where they are not plain, in the shape of the rows.
     """
     cells = [[str(cell) for cell in row] for row in rows]
+    heads = columns or [""] * len(cells[0])
     table = Table(box=None, pad_edge=False, show_header=bool(columns))
-    for column in columns or [""] * len(cells[0]):
-        table.add_column(column, header_style="bold", overflow="fold")
+    for number, (head, *column) in enumerate(zip(heads, *cells, strict=True)):
+        if number == 0:
+            table.add_column(head, header_style="bold", no_wrap=True, min_width=_longest([head, *column]))
+        else:
+            least = min(NARROWEST, _longest([word for cell in [head, *column] for word in cell.split()]))
+            table.add_column(head, header_style="bold", overflow="fold", min_width=least)
     plain = ([""] * len(row) for row in cells)
     for row, row_styles in zip(cells, styles or plain, strict=True):
         table.add_row(*(Text(cell, style) for cell, style in zip(row, row_styles, strict=True)))
     if title:
         console.print(title, style="bold", markup=False)
-    Console(highlight=False).print(table)
+    out = Console(highlight=False)
+    if out.is_terminal:
+        out.print(table, crop=False)
+        return
+    out.width = UNBROKEN
+    with out.capture() as captured:
+        out.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(cell_len, texts), default=0)

@@ -35,7 +35,7 @@ MinReturn = Annotated[
 PARQUET_ROWS = 256
 """Episodes of an export that are held in memory at a time."""
 SHOWN = 160
-"""Characters of an observation in a table."""
+"""Characters of an observation in a table on a terminal."""
 
 
 class Format(StrEnum):
@@ -327,7 +327,7 @@ def _short(raw: msgspec.Raw) -> str:
     value = msgspec.json.decode(raw)
     text = value if isinstance(value, str) else bytes(raw).decode()
     text = " ".join(text.split())
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return text if len(text) <= SHOWN or not console.is_terminal else text[: SHOWN - 1] + "…"
 
 
 def _plain(value: Any) -> str:

@@ -1,6 +1,7 @@
 """The commands as they are typed: list, show, version, and how errors are printed."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,8 +69,10 @@ def test_show_fits_a_narrow_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("FORCE_COLOR", "1")
     assert run("show", "webshop") == 0
-    table = capsys.readouterr().out.partition("KEY=VALUE\n")[2].partition("\n\n")[0].splitlines()
+    shown = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out)
+    table = shown.partition("KEY=VALUE\n")[2].partition("\n\n")[0].splitlines()
     assert table[0].split() == ["setting", "type", "default", "meaning"]
     assert table[1].split() == [
         "mode",
