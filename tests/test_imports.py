@@ -17,6 +17,7 @@ PROTOCOL = {"envhub.worker.frames", "envhub.worker.times"}
 MAY_IMPORT = {
     "envhub.worker": set(),
     "envhub.spec": set(),
+    "envhub.build": {"envhub.spec"},
     "envhub.pool": {"envhub.spec", *PROTOCOL},
     "envhub.session": {"envhub.record", "envhub.pool", "envhub.spec", *PROTOCOL, WIRE},
     "envhub.server": {
@@ -30,6 +31,7 @@ MAY_IMPORT = {
     "envhub.record": set(),
     "envhub.check": {"envhub.pool", "envhub.spec", "envhub.worker.frames", "envhub_sdk"},
     "envhub.cli": {
+        "envhub.build",
         "envhub.check",
         "envhub.record",
         "envhub.server",

@@ -1,0 +1,87 @@
+"""What can be wrong with an environment's locks and with what is built from them.
+
+BuildError
+├── LockMissing        the spec has no locks
+├── LockInvalid        a lock says something that cannot be installed as it stands
+├── LockStale          the locks are older than what they were made from
+├── LockFailed         no lock could be made
+├── MirrorsInvalid     the mirrors in the user's configuration cannot be read
+├── WrongPlatform      the locks are for another platform than this one
+├── HashMismatch       an archive is not the one that was locked
+├── FetchFailed        an archive could not be fetched
+│   └── NotCached      it is not in the store and nothing may be fetched
+├── DiskFull           the archives or the environment do not fit on the disk
+├── InstallFailed      the packages could not be installed
+├── SetupFailed        a setup step failed or did what a step may not
+├── SmokeFailed        the entry point cannot be imported in the built environment
+├── VenvRefused        a plain virtual environment cannot hold what the locks ask for
+└── StoreInvalid       the store's folder cannot be used
+
+Each message names the package and the file it is about, and what to do next.
+"""
+
+from __future__ import annotations
+
+
+class BuildError(Exception):
+    """Base of everything that can be wrong with locks and builds."""
+
+
+class LockMissing(BuildError):
+    """The spec has no locks."""
+
+
+class LockInvalid(BuildError):
+    """A lock cannot be read, or what it says cannot be installed as it stands."""
+
+
+class LockStale(BuildError):
+    """The locks were made from other inputs than the spec has now."""
+
+
+class LockFailed(BuildError):
+    """No lock could be made: the packages have no solution, or a tool failed."""
+
+
+class MirrorsInvalid(BuildError):
+    """The mirrors in the user's configuration cannot be read."""
+
+
+class WrongPlatform(BuildError):
+    """The locks are for another platform than this one."""
+
+
+class HashMismatch(BuildError):
+    """An archive is not the one that was locked."""
+
+
+class FetchFailed(BuildError):
+    """An archive could not be fetched."""
+
+
+class NotCached(FetchFailed):
+    """An archive is not in the store, and nothing may be fetched."""
+
+
+class DiskFull(BuildError):
+    """The archives or the environment do not fit on the disk."""
+
+
+class InstallFailed(BuildError):
+    """The packages could not be installed."""
+
+
+class SetupFailed(BuildError):
+    """A setup step failed, or did what a step may not do."""
+
+
+class SmokeFailed(BuildError):
+    """The spec's entry point cannot be imported in the environment that was built."""
+
+
+class VenvRefused(BuildError):
+    """A plain virtual environment cannot hold what the locks ask for."""
+
+
+class StoreInvalid(BuildError):
+    """The store's folder cannot be used."""
