@@ -95,7 +95,7 @@ class _HubCollector(Collector):
                 points.add_metric([env, kind], counts.points[env, kind])
         yield points
         kept = GaugeMetricFamily("envhub_snapshots_kept", "Snapshots that can be restored.")
-        kept.add_metric([], len(self._hub.sessions.snapshots))
+        kept.add_metric([], len(self._hub.sessions.points.kept))
         yield kept
 
     def _pools(self) -> Iterator[Metric]:

@@ -94,7 +94,7 @@ def create_router(hub: Hub) -> APIRouter:
     @router.post("/v1/envs/{env}/sessions")
     async def open_sessions(env: str, request: Request) -> Response:
         wanted = decode(_open, await request.body() or b"{}")
-        return json_response(await _while_connected(request, sessions.open(env, wanted)))
+        return json_response(await _while_connected(request, sessions.openings.open(env, wanted)))
 
     @router.get("/v1/sessions")
     async def list_sessions() -> Response:
@@ -134,17 +134,19 @@ def create_router(hub: Hub) -> APIRouter:
 
     @router.post("/v1/sessions/{session_id}/snapshot")
     async def take_snapshot(session_id: str) -> Response:
-        return json_response(await sessions.snapshot(session_id))
+        return json_response(await sessions.points.snapshot(session_id))
 
     @router.post("/v1/sessions/{session_id}/restore")
     async def restore_session(session_id: str, request: Request) -> Response:
         wanted = decode(_restore, await request.body())
-        return json_response(await sessions.restore(session_id, wanted.snapshot_id, wanted.start_index))
+        return json_response(
+            await sessions.points.restore(session_id, wanted.snapshot_id, wanted.start_index)
+        )
 
     @router.post("/v1/sessions/{session_id}/fork")
     async def fork_session(session_id: str, request: Request) -> Response:
         wanted = decode(_fork, await request.body() or b"{}")
-        return json_response(await _while_connected(request, sessions.fork(session_id, wanted)))
+        return json_response(await _while_connected(request, sessions.points.fork(session_id, wanted)))
 
     @router.post("/v1/reset")
     async def reset_batch(request: Request) -> Response:

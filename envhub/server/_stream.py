@@ -110,14 +110,14 @@ class _Connection:
         try:
             match request:
                 case wire.StreamOpen():
-                    reply(await sessions.open(request.env, request))
+                    reply(await sessions.openings.open(request.env, request))
                 case wire.StreamSnapshot():
-                    reply(await sessions.snapshot(request.session_id))
+                    reply(await sessions.points.snapshot(request.session_id))
                 case wire.StreamRestore():
                     session_id, point, number = request.session_id, request.snapshot_id, request.start_index
-                    reply(await sessions.restore(session_id, point, number))
+                    reply(await sessions.points.restore(session_id, point, number))
                 case wire.StreamFork():
-                    reply(await sessions.fork(request.session_id, request))
+                    reply(await sessions.points.fork(request.session_id, request))
         except HubError as error:
             reply(error)
 

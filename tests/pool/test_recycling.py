@@ -70,7 +70,7 @@ async def serving(
 
 
 async def opened(sessions: Sessions, seeds: list[int]) -> list[str]:
-    reply = json.loads(await sessions.open("probe", OpenRequest(count=len(seeds), seeds=seeds)))
+    reply = json.loads(await sessions.openings.open("probe", OpenRequest(count=len(seeds), seeds=seeds)))
     return [one["id"] for one in reply["sessions"]]
 
 

@@ -206,7 +206,7 @@ class Stage:
         return reply[0]
 
     async def open_all(self, **request: Any) -> list[dict[str, Any]]:
-        opening = asyncio.ensure_future(self.sessions.open("tally", OpenRequest(**request)))
+        opening = asyncio.ensure_future(self.sessions.openings.open("tally", OpenRequest(**request)))
         while not opening.done():
             await asyncio.sleep(0)
             self.perform()

@@ -60,7 +60,7 @@ class Tree:
         """What was observed at each point, and the reward and the ends that led there."""
 
     async def start(self, seed: int) -> str:
-        reply = json.loads(await self.sessions.open(self.env, OpenRequest(seeds=[seed])))
+        reply = json.loads(await self.sessions.openings.open(self.env, OpenRequest(seeds=[seed])))
         (opened,) = reply["sessions"]
         self.branches[opened["id"]] = (seed, ())
         self._note((seed, ()), opened)
@@ -73,13 +73,13 @@ class Tree:
         elif what == "reset":
             await self.reset(session, number)
         elif what == "snapshot":
-            reply = json.loads(await self.sessions.snapshot(session))
+            reply = json.loads(await self.sessions.points.snapshot(session))
             branch = self.branches[session]
             assert (reply["step_index"], reply["kind"]) == (len(branch[1]), KIND[self.env])
             self.points.append((reply["snapshot_id"], branch))
         elif what == "restore" and self.points:
             snapshot_id, branch = self.points[number % len(self.points)]
-            reply = json.loads(await self.sessions.restore(session, snapshot_id))
+            reply = json.loads(await self.sessions.points.restore(session, snapshot_id))
             self._arrived(session, branch, reply)
         elif what == "fork":
             snapshot_id, branch = None, self.branches[session]
@@ -88,7 +88,7 @@ class Tree:
             count = min(1 + number % 3, REPLICAS - len(self.branches))
             if count:
                 request = ForkRequest(count, snapshot_id)
-                for fork in json.loads(await self.sessions.fork(session, request))["sessions"]:
+                for fork in json.loads(await self.sessions.points.fork(session, request))["sessions"]:
                     self._arrived(fork["id"], branch, fork)
         elif what == "close" and len(self.branches) > 1:
             self.sessions.close(session)

@@ -64,7 +64,7 @@ class Hub:
         self.sessions = Sessions({self.name: pool})
 
     async def open(self, count: int = 1, **request: Any) -> list[str]:
-        reply = await self.sessions.open(self.name, OpenRequest(count=count, **request))
+        reply = await self.sessions.openings.open(self.name, OpenRequest(count=count, **request))
         return [session["id"] for session in json.loads(reply)["sessions"]]
 
     async def step(self, ids: list[str], action: str, index: int | None = None) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ async def test_a_kill_in_the_middle_of_a_call_is_not_noticed(
             "step": lambda: hub.step([one], "b", 1),
             "reset": lambda: hub.reset(one, 5),
             "render": lambda: hub.sessions.find(one).render(),
-            "get_state": lambda: hub.sessions.snapshot(one),
+            "get_state": lambda: hub.sessions.points.snapshot(one),
         }
         call = asyncio.ensure_future(calls[what]())
         await eventually(mark.with_suffix(".begun").exists)
@@ -152,11 +152,11 @@ async def test_kills_during_a_restore_and_a_fork_are_not_noticed(
     async with serving(spec, 4) as hub:
         (one,) = await hub.open(seeds=[1])
         await hub.step([one], "a", 0)
-        snapshot = json.loads(await hub.sessions.snapshot(one))["snapshot_id"]
+        snapshot = json.loads(await hub.sessions.points.snapshot(one))["snapshot_id"]
         await hub.step([one], "b", 1)
         calls: list[Callable[[], Any]] = [
-            lambda: hub.sessions.fork(one, ForkRequest(count=3)),
-            lambda: hub.sessions.restore(one, snapshot),
+            lambda: hub.sessions.points.fork(one, ForkRequest(count=3)),
+            lambda: hub.sessions.points.restore(one, snapshot),
         ]
         answers = []
         for call in calls:

@@ -28,7 +28,9 @@ async def serving(name: str, replicas: int, workers: int = 2, **settings: Any) -
 
 
 async def opened(sessions: Sessions, env: str, **request: Any) -> list[dict[str, Any]]:
-    reply: list[dict[str, Any]] = json.loads(await sessions.open(env, OpenRequest(**request)))["sessions"]
+    reply: list[dict[str, Any]] = json.loads(await sessions.openings.open(env, OpenRequest(**request)))[
+        "sessions"
+    ]
     return reply
 
 

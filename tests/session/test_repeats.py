@@ -72,13 +72,13 @@ async def test_a_refused_reset_may_be_asked_for_again_under_its_number(stage: An
 
 async def test_an_open_that_is_sent_again_gets_the_same_sessions(stage: Any) -> None:
     request = OpenRequest(count=2, seeds=[1, 2], request_id=NAME)
-    first, second = await finished(stage, *(stage.sessions.open("tally", request) for _ in range(2)))
-    (third,) = await finished(stage, stage.sessions.open("tally", request))
+    first, second = await finished(stage, *(stage.sessions.openings.open("tally", request) for _ in range(2)))
+    (third,) = await finished(stage, stage.sessions.openings.open("tally", request))
     assert len(stage.free) == 2
     for other in (second, third):
         assert list(map(facts, other["sessions"])) == list(map(facts, first["sessions"]))
     (other,) = await finished(
-        stage, stage.sessions.open("tally", OpenRequest(count=2, request_id=NAME[::-1]))
+        stage, stage.sessions.openings.open("tally", OpenRequest(count=2, request_id=NAME[::-1]))
     )
     assert not stage.free
     assert not {one["id"] for one in other["sessions"]} & {one["id"] for one in first["sessions"]}
@@ -86,7 +86,9 @@ async def test_an_open_that_is_sent_again_gets_the_same_sessions(stage: Any) -> 
 
 async def test_an_open_without_a_reset_is_found_again_too(stage: Any) -> None:
     request = OpenRequest(reset=False, request_id=NAME)
-    first, second = [(await finished(stage, stage.sessions.open("tally", request)))[0] for _ in range(2)]
+    first, second = [
+        (await finished(stage, stage.sessions.openings.open("tally", request)))[0] for _ in range(2)
+    ]
     assert list(map(facts, first["sessions"])) == list(map(facts, second["sessions"]))
     assert len(stage.free) == 3
 
@@ -94,18 +96,18 @@ async def test_an_open_without_a_reset_is_found_again_too(stage: Any) -> None:
 async def test_an_open_that_failed_is_tried_anew_and_one_that_was_closed_is_not(stage: Any) -> None:
     refused = OpenRequest(options={"refuse": True}, request_id=NAME)
     for _ in range(2):
-        (error,) = await finished(stage, stage.sessions.open("tally", refused))
+        (error,) = await finished(stage, stage.sessions.openings.open("tally", refused))
         assert error.code == "unknown_task" and len(stage.free) == 4
-    (opened,) = await finished(stage, stage.sessions.open("tally", OpenRequest(request_id=NAME)))
+    (opened,) = await finished(stage, stage.sessions.openings.open("tally", OpenRequest(request_id=NAME)))
     stage.sessions.close(opened["sessions"][0]["id"])
-    (error,) = await finished(stage, stage.sessions.open("tally", OpenRequest(request_id=NAME)))
+    (error,) = await finished(stage, stage.sessions.openings.open("tally", OpenRequest(request_id=NAME)))
     assert error.code == "session_closed" and len(stage.free) == 4
 
 
 async def test_an_open_whose_sender_has_left_does_not_keep_the_next_one(stage: Any) -> None:
     request = OpenRequest(request_id=NAME)
-    left = asyncio.ensure_future(stage.sessions.open("tally", request))
-    again = asyncio.ensure_future(stage.sessions.open("tally", request))
+    left = asyncio.ensure_future(stage.sessions.openings.open("tally", request))
+    again = asyncio.ensure_future(stage.sessions.openings.open("tally", request))
     await asyncio.sleep(0)
     assert stage.waiting
     left.cancel()
@@ -120,6 +122,6 @@ async def test_an_open_whose_sender_has_left_does_not_keep_the_next_one(stage: A
 async def test_a_fork_that_is_sent_again_gets_the_same_sessions(stage: Any) -> None:
     opened = await stage.open(seeds=[1])
     request = ForkRequest(count=2, request_id=NAME)
-    replies = await finished(stage, *(stage.sessions.fork(opened["id"], request) for _ in range(2)))
+    replies = await finished(stage, *(stage.sessions.points.fork(opened["id"], request) for _ in range(2)))
     assert list(map(facts, replies[0]["sessions"])) == list(map(facts, replies[1]["sessions"]))
     assert len(stage.sessions.all()) == 3

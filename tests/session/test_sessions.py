@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from envhub.session import HubError, _manager
+from envhub.session import HubError, _manager, _register
 from envhub_sdk._wire import BatchReset, BatchStep, OpenRequest, ResetItem, StepItem
 
 
@@ -36,7 +36,7 @@ async def test_a_refused_reset_opens_nothing(stage: Any) -> None:
 
 
 async def test_an_opener_who_leaves_in_mid_reset_leaves_nothing(stage: Any) -> None:
-    opening = asyncio.ensure_future(stage.sessions.open("tally", OpenRequest(count=2)))
+    opening = asyncio.ensure_future(stage.sessions.openings.open("tally", OpenRequest(count=2)))
     while not stage.waiting:
         await asyncio.sleep(0)
     opening.cancel()
@@ -67,7 +67,7 @@ async def test_no_replica_and_no_environment(stage: Any) -> None:
     await stage.open_all(count=3)
     assert (await refused(stage.open_all(count=2))).code == "no_free_replica"
     assert (await refused(stage.open_all(count=9))).code == "invalid_options"
-    unknown = await refused(stage.sessions.open("tall", OpenRequest()))
+    unknown = await refused(stage.sessions.openings.open("tall", OpenRequest()))
     assert unknown.code == "unknown_env" and "tally" in unknown.message
 
 
@@ -250,7 +250,7 @@ async def test_an_idle_session_expires_and_a_busy_or_renewed_one_does_not(
 
 
 async def test_ends_are_remembered_for_a_while(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_manager, "REMEMBERED_ENDS", 2)
+    monkeypatch.setattr(_register, "REMEMBERED_ENDS", 2)
     ids = []
     for _ in range(3):
         ids.append((await stage.open())["id"])
