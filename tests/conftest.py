@@ -1,7 +1,11 @@
 """Fixtures every test may use."""
 
 import asyncio
+import functools
 import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -105,6 +109,42 @@ class Processes:
 @pytest.fixture(scope="session")
 def processes() -> Processes:
     return Processes()
+
+
+# -- interpreters -----------------------------------------------------------------------------------
+
+
+@functools.cache
+def _interpreter(version: str) -> Path | None:
+    """A CPython of a version like "3.12": this one, one on PATH, or where pyenv and uv keep theirs."""
+    if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
+        return Path(sys.executable)
+    homes = [Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"]
+    homes.append(Path.home() / ".local" / "share" / "uv" / "python")
+    found = [python for home in homes for python in sorted(home.glob(f"*{version}.*/bin/python{version}"))]
+    on_path = shutil.which(f"python{version}")
+    says = "import sys, venv; print(sys.implementation.name, *sys.version_info[:2])"
+    for candidate in [*found, *([Path(on_path)] if on_path else [])]:
+        done = subprocess.run([candidate, "-I", "-c", says], capture_output=True, text=True, timeout=60)
+        if done.stdout.split() == ["cpython", *version.split(".")]:
+            return candidate
+    return None
+
+
+@pytest.fixture(scope="session")
+def empty_venv(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A virtual environment of a version of Python, with nothing installed, by its interpreter's path."""
+
+    @functools.cache
+    def make(version: str) -> Path:
+        python = _interpreter(version)
+        if python is None:
+            pytest.skip(f"no CPython {version} on PATH or in pyenv's or uv's folder")
+        folder = tmp_path_factory.mktemp("venv") / version
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, timeout=120)
+        return folder / "bin" / "python"
+
+    return make
 
 
 # -- specs ------------------------------------------------------------------------------------------

@@ -9,26 +9,20 @@ import logging
 import os
 import signal
 import socket
-import sys
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from envhub.pool import _launch
 from envhub.pool._errors import LoadFailed
 from envhub.spec import ServedSpec
 from envhub.worker.frames import FAILURE_MARK
 
-WORKER_MAIN = Path(__file__).resolve().parent.parent / "worker"
 MAX_MESSAGE = 1 << 17
 STDERR_LINES = 80
 logging.getLogger("envhub.worker").addHandler(logging.NullHandler())  # quiet where nobody set up logging
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
-HUB_TOKEN = "ENVHUB_TOKEN"
-"""The hub's secret in its own environment variables; none of an environment's business."""
-# One process a core is the parallelism; native thread pools inside each would only fight over cores.
-SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Template:
@@ -82,21 +76,24 @@ class Template:
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
-        environ = {**dict.fromkeys(SINGLE_THREADED, "1"), **os.environ, "PYTHONUNBUFFERED": "1"}
-        environ.pop(HUB_TOKEN, None)
+        runtime = self._served.runtime
         try:
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    str(WORKER_MAIN),
-                    str(theirs.fileno()),
+                    *_launch.command(runtime, theirs.fileno()),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=asyncio.subprocess.PIPE,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
-                    env=environ,
+                    env=_launch.variables(runtime),
                 )
+        except FileNotFoundError:
+            ours.close()
+            raise LoadFailed(
+                f"{self.name}: its interpreter {runtime.python} is gone; "
+                f"make it again with `envhub build {self.name}`, then start the hub again"
+            ) from None
         except BaseException:
             ours.close()
             raise

@@ -1,5 +1,6 @@
 """Real pools, each checked at its end to have left no process behind."""
 
+import dataclasses
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from envhub.pool import Pool
-from envhub.spec import Spec, find
+from envhub.spec import HOST, Runtime, Spec, find
 
 StartPool = Callable[..., Awaitable[Pool]]
 
@@ -23,10 +24,12 @@ async def start_pool(processes: Any, eventually: Any) -> AsyncIterator[StartPool
         replicas: int = 1,
         workers: int | None = 1,
         max_queue: int = 1024,
+        runtime: Runtime = HOST,
         **settings: object,
     ) -> Pool:
         found = find(spec) if isinstance(spec, str) else spec
-        pools.append(Pool(found.resolve(settings), replicas, workers, max_queue))
+        served = dataclasses.replace(found.resolve(settings), runtime=runtime)
+        pools.append(Pool(served, replicas, workers, max_queue))
         await pools[-1].start()
         return pools[-1]
 
