@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi_offline import FastAPIOffline
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from envhub import __version__
-from envhub.server._gate import Gate
+from envhub.server._gate import DOCS_PREFIX, Gate
 from envhub.server._http import error_headers
 from envhub.server._hub import Hub
 from envhub.server._lane import StepLane
@@ -23,7 +24,9 @@ from envhub.session import HubError
 
 def create_app(hub: Hub) -> ASGIApp:
     """Makes the ASGI application of a hub; the caller starts and stops the hub."""
-    app = FastAPI(title="EnvHub", version=__version__, redoc_url=None)
+    app = FastAPIOffline(
+        title="EnvHub", version=__version__, redoc_url=None, static_url=f"{DOCS_PREFIX}assets"
+    )
     app.openapi = lambda: build_schema(app.title, app.version)  # type: ignore[method-assign]
     app.include_router(create_router(hub))
 

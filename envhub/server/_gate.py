@@ -23,6 +23,8 @@ log = logging.getLogger("envhub.server")
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
 """What needs no token: a load balancer's questions, and how to use the rest."""
+DOCS_PREFIX = "/docs/"
+"""Likewise: before the files that the page `/docs` is made of."""
 
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
@@ -67,6 +69,10 @@ def log_error(what: str, request_id: str, error: HubError) -> None:
         "env": error.details.get("env"),
     }
     log.warning("%s answered %d %s: %s", what, error.status, error.code, error.message, extra=about)
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(DOCS_PREFIX)
 
 
 class Gate:
@@ -141,12 +147,12 @@ class Gate:
             HubError: It is nobody known here, or somebody who asks too often.
         """
         caller = None if self._tokens is None else self._tokens.find(authorization)
-        if caller is None and not self._knows(authorization) and path not in OPEN_PATHS:
+        if caller is None and not self._knows(authorization) and not _is_open(path):
             said = "the token sent is not this hub's" if authorization else "this hub needs a token"
             raise HubError("unauthorized", f"{said}: send the header 'Authorization: Bearer TOKEN'")
         if self._tokens is not None:
             CALLER.set(caller)
-        if caller is not None and path not in OPEN_PATHS:
+        if caller is not None and not _is_open(path):
             caller.spend()
 
     def _knows(self, authorization: bytes) -> bool:

@@ -1,6 +1,7 @@
 """The schema: valid OpenAPI 3.1, complete, and true."""
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -57,6 +58,19 @@ def test_every_code_of_the_wire_can_be_met_somewhere(schema: Any) -> None:
 
 def test_docs_page(client: httpx.Client) -> None:
     assert "openapi.json" in client.get("/docs").text
+
+
+def test_the_docs_page_needs_nothing_from_elsewhere(make_server: Any) -> None:
+    """A hub without a network shows it too, and one with a token shows it to who has none."""
+    with make_server(token="a-token").client() as client:
+        page = client.get("/docs").text
+        needed = re.findall(r'(?:src|href)="([^"]+)"', page)
+        assert {path.rpartition(".")[2] for path in needed} >= {"js", "css"}
+        for path in needed:
+            assert path.startswith("/docs/"), path
+            assert client.get(path).status_code == 200
+        assert client.get("/docs/assets/none.js").json()["error"]["code"] == "not_found"
+        assert client.get("/docs/assets/..%2f..%2f__init__.py").status_code == 404
 
 
 def test_every_call_of_the_table_answers_as_the_schema_says(client: httpx.Client, open_one: Any) -> None:
