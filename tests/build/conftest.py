@@ -1,0 +1,69 @@
+"""A channel for the whole run, and specs that are locked to it."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from envhub.spec import Spec, load
+
+from .channel import PYTHON, Channel, make_channel
+
+ENVIRONMENT = """
+import abacus, tally
+
+class Env:
+    def reset(self, *, seed=None, options=None):
+        return f"{tally.root(27.0):.0f}", {}
+    def step(self, action):
+        return str(abacus.BEADS), 1.0, True, False, {}
+"""
+
+
+@pytest.fixture(scope="session")
+def channel(tmp_path_factory: pytest.TempPathFactory) -> Channel:
+    """A conda channel and a PyPI index on this disk; tests read them and change copies only."""
+    if "dist-packages" in sysconfig.get_path("purelib"):
+        pytest.skip("this interpreter is the distribution's own, tied to its folders: it can't be repacked")
+    return make_channel(tmp_path_factory.mktemp("channel"))
+
+
+@pytest.fixture
+def only_local(channel: Channel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the PyPI part come from the local index."""
+    for name, value in channel.environ().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def locked_spec(channel: Channel, tmp_path: Path, only_local: None) -> Callable[..., Spec]:
+    """Write a spec with locks, made by hand from the channel's own index, and load it."""
+
+    def write(
+        name: str = "probe",
+        conda: Iterable[str] = ("python", "libreckon", "tally"),
+        pypi: Iterable[str] = ("abacus",),
+        source: str = ENVIRONMENT,
+    ) -> Spec:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"{name}_env.py").write_text(source)
+        (folder / "envhub.toml").write_text(
+            f'name = "{name}"\nversion = "1"\nsummary = "a test"\nentry_point = "{name}_env:Env"\n'
+            '[action]\ndescription = "any"\nspace = { type = "Text", max_length = 9 }\n'
+            '[observation]\ndescription = "any"\nspace = { type = "Text", max_length = 9 }\n'
+        )
+        wanted = "".join(f"  - {one}\n" for one in conda if one != "python")
+        (folder / "environment.yml").write_text(
+            f"channels:\n  - {channel.url}\ndependencies:\n  - python {PYTHON}.*\n{wanted}"
+        )
+        (folder / "requirements.in").write_text("".join(f"{one}\n" for one in pypi))
+        (folder / "conda-lock.yml").write_text(json.dumps(channel.conda_lock(conda), indent=1))
+        (folder / "requirements.lock").write_text(channel.requirements_lock(pypi))
+        return load(folder)
+
+    return write
