@@ -94,7 +94,7 @@ class Openings:
             if self._register.was_open(id):
                 self._register.find(id)  # says that it goes on later, or why it ended
         found = [one for id in ids if (one := self._register.get(id)) is not None]
-        whole = len(found) == count and all(session.episode or not reset for session in found)
+        whole = len(found) == count and all(session.history.episode or not reset for session in found)
         if whole or not found:
             return ids
         self.undo(found, request_id)  # a hub died amid the request
@@ -110,7 +110,9 @@ class Openings:
         """The reply to an open or a fork whose sessions are open already."""
         opened = []
         for session in map(self._register.find, ids):
-            opened.append(self.opened(session, session.episode.point() if session.episode else b""))
+            opened.append(
+                self.opened(session, episode.point() if (episode := session.history.episode) else b"")
+            )
         return b'{"sessions":[%b]}' % b",".join(opened)
 
     def check_count(self, env: str, count: int) -> None:
@@ -140,8 +142,8 @@ class Openings:
         sessions: list[Session] = []
         for id, replica in zip(ids, await self._replicas(env, len(ids), wait_s), strict=True):
             session = self._register.add(id, env, replica, idle_timeout_s, labels, mine)
-            if session.record is not None:
-                session.record.opened()
+            if session.history.record is not None:
+                session.history.record.opened()
             sessions.append(session)
         return sessions
 

@@ -167,4 +167,4 @@ class Register:
     def lines(self) -> Iterator[bytes]:
         """The events from which every open session can be resumed."""
         for session in self._sessions.values():
-            yield from session.lines()
+            yield from session.history.lines()

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 import json
 import logging
-import random
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 from envhub.pool import Pool, Replica
 from envhub.record import SessionRecord
+from envhub.session import _refusals
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
+from envhub.session._history import History
 from envhub.session._lease import CHECKPOINT_STEPS, Lease
 from envhub.session._saved import SavedSession
 from envhub.session._starts import Starts
@@ -32,8 +32,6 @@ from envhub_sdk._wire import SessionState, Trajectory
 log = logging.getLogger("envhub.session")
 
 Answer = bytes | HubError
-BASE_STEPS = 64
-"""Steps after which a new native snapshot is looked for, to be written down."""
 Sink = Callable[[Answer], None]
 """Takes the answer to one operation: the JSON of the reply, or the error."""
 
@@ -71,20 +69,14 @@ class Session:
         self.idle_timeout_s = idle_timeout_s
         self._clock = clock
         self.created_at = self.last_used = clock()
-        self.status: Literal["new", "running", "over", "failed"] = "new"
-        self.episode: Episode | None = None
+        self.history = History(id, record)
         self.ended: HubError | None = None
         self.busy = False
         """Whether an operation is under way."""
         self._pool = pool
         self._lease = Lease(pool, replica, f"session {id} of {env}", self.end)
         self._on_end = on_end
-        self.record = record
-        self._noted_base: object = None
-        self._episodes = 0
         self._starts = Starts(id)
-        self._before: Episode | None = None
-        self._failure: HubError | None = None
         self._under_way: tuple[bytes, int, str] | None = None
         self._joined: list[Sink] = []
         self._line: deque[Callable[[], None]] = deque()
@@ -110,23 +102,23 @@ class Session:
             else:
                 self._line.append(lambda: self.step(action, index, episode_id, autoreset, sink))
             return
-        episode = self.episode
+        episode = self.history.episode
         if episode is None or self.ended is not None:
             sink(self._refusal())
             return
         if index is not None and (index != episode.next_index or episode_id not in (None, episode.id)):
             answer = self._repeated(episode, action, index, episode_id)
-            if autoreset and self.status == "over" and isinstance(answer, bytes) and episode_id == episode.id:
+            over = self.history.status == "over" and episode_id == episode.id
+            if autoreset and over and isinstance(answer, bytes):
                 self._go_on(episode, action, answer, sink)
             else:
                 sink(answer)
             return
-        if self.status != "running":
+        if self.history.status != "running":
             sink(self._refusal())
             return
         self.busy = True
-        if self.record is not None:
-            self.record.asked()
+        self.history.asked()
         self._under_way = (action, episode.next_index, episode.id)
         stepped = functools.partial(self._stepped, episode, action, autoreset, sink)
         self._lease.ask(frames.STEP, action, stepped)
@@ -143,19 +135,13 @@ class Session:
         if code >= frames.FIRST_ERROR:
             self._done(sink, self._failed(code, body, episode))
             return
-        answer = episode.record(action, body, code)
-        if self.record is not None:
-            self.record.step(action, answer)
-            if episode.next_index % BASE_STEPS == 0:
-                self._write_base(self.record, episode)
+        answer = self.history.stepped(episode, action, body, code)
         if episode.distance >= CHECKPOINT_STEPS:
             self._lease.checkpoint()
-        if code:
-            self.status = "over"
-            if autoreset and self.ended is None:
-                self._start_next(episode, answer, sink)
-                return
-        self._done(sink, answer)
+        if code and autoreset and self.ended is None:
+            self._start_next(episode, answer, sink)
+        else:
+            self._done(sink, answer)
 
     def _go_on(self, episode: Episode, action: bytes, answer: bytes, sink: Sink) -> None:
         """Resets after a last step that was answered without: the hub died, or the reset was refused."""
@@ -172,47 +158,16 @@ class Session:
 
         self._reset(None, None, episode.options, started, autoreset=True)
 
-    def _write_base(self, record: SessionRecord, episode: Episode) -> None:
-        """Writes a native snapshot down, if there is a new one."""
-        if episode.base is not self._noted_base and episode.base is not None:
-            self._noted_base = episode.base
-            record.checkpoint(episode.id, *episode.base)
-
     def _repeated(self, episode: Episode, action: bytes, index: int, episode_id: str | None) -> Answer:
         """The answer to a step that is not the next one: the recorded one, or the conflict."""
-        meant = episode
-        if episode_id is not None and self._before is not None and episode_id == self._before.id:
-            meant = self._before
-        if (episode_id is None or episode_id == meant.id) and (answer := meant.again(index, action)):
-            self._pool.repeats += 1
-            return answer
-        return HubError(
-            "step_index_conflict",
-            f"session {self.id} is at step {episode.next_index} of episode {episode.id}; step {index} of "
-            f"episode {episode_id or episode.id} is neither that nor the last one again with the same action",
-            {
-                "expected": episode.next_index,
-                "received": index,
-                "episode_id": episode.id,
-                "session_id": self.id,
-            },
-        )
+        answer = self.history.again(action, index, episode_id)
+        if answer is None:
+            return _refusals.conflict(self.id, episode, index, episode_id)
+        self._pool.repeats += 1
+        return answer
 
     def _refusal(self) -> HubError:
-        if self.ended is not None:
-            return self.ended
-        details = {"session_id": self.id, "env": self.env}
-        if self.status == "over":
-            return HubError(
-                "episode_over", f"the episode of session {self.id} has ended: reset first", details
-            )
-        if self._failure is not None:
-            return HubError(
-                "episode_failed",
-                f"the episode of session {self.id} failed: {self._failure.message}",
-                {**details, "cause": self._failure.code},
-            )
-        return HubError("no_episode", f"session {self.id} has no episode yet: reset first", details)
+        return self.ended or _refusals.no_running_episode(self.id, self.env, self.history)
 
     # -- resets and the rest ------------------------------------------------------------------------
 
@@ -248,7 +203,7 @@ class Session:
         autoreset: bool = False,
     ) -> None:
         if seed is None:
-            seed = _seed_after(self.episode)
+            seed = self.history.next_seed()
         given = {"id": task} if isinstance(task, str) else task
         request = {"seed": seed, "options": options if given is None else {**options, "task": given}}
 
@@ -256,24 +211,15 @@ class Session:
             if code >= frames.FIRST_ERROR:
                 sink(self._failed(code, body, None))
                 return
-            self._episodes += 1
-            self.status, self._failure = "running", None
-            self._before = self.episode
-            self.episode = self._lease.episode = Episode(
-                f"{self.id}.{self._episodes}", seed, given, options, body
-            )
-            if self.record is not None:
-                more = b',"autoreset":true' if autoreset else b""
-                self.record.episode(self.episode.id, [self.episode.line(self.record, more)])
-            sink(self.episode.reply())
+            episode = self._lease.episode = self.history.began(seed, given, options, body, autoreset)
+            sink(episode.reply())
 
         try:
             payload = json.dumps(request).encode()
         except RecursionError:  # a little shallower than what the request's own decoder refuses
             sink(HubError("malformed_request", f"task or options for {self.id} are nested too deeply"))
             return
-        if self.record is not None:
-            self.record.asked()
+        self.history.asked()
         self._lease.ask(frames.RESET, payload, reset_done)
 
     async def render(self) -> tuple[int, bytes]:
@@ -293,7 +239,7 @@ class Session:
         def start() -> None:
             if future.done():  # whoever asked is gone
                 return
-            if self.ended is not None or self.status in ("new", "failed"):
+            if self.ended is not None or self.history.status in ("new", "failed"):
                 future.set_exception(self._refusal().copy())
                 return
             self.busy = True
@@ -312,13 +258,14 @@ class Session:
         if self.busy:
             self._line.append(lambda: self.snapshot(sink))
             return
-        episode = self.episode
-        if episode is None or self.ended is not None or self.status == "failed":
+        episode = self.history.episode
+        if episode is None or self.ended is not None or self.history.status == "failed":
             sink(self._refusal())
             return
         saved = episode.branch(episode.id)
         if not self._pool.description.get("native_snapshot"):
-            sink(saved if self._pool.served.spec.replayable and saved.replayable else self._no_snapshot())
+            replayable = self._pool.served.spec.replayable and saved.replayable
+            sink(saved if replayable else _refusals.no_snapshot(self.id, self.env))
             return
 
         def taken(code: int, body: bytes) -> None:
@@ -332,14 +279,6 @@ class Session:
         self.busy = True
         self._lease.ask(frames.GET_STATE, b"", taken)
 
-    def _no_snapshot(self) -> HubError:
-        return HubError(
-            "not_implemented",
-            f"{self.env} can be saved neither natively (it has no get_state) nor by replay (its spec says "
-            "replayable = false, or the episode is longer than what is kept of it)",
-            {"session_id": self.id, "env": self.env},
-        )
-
     def restore(self, point: Episode, sink: Sink, start_index: int | None = None) -> None:
         """Goes on from a saved point, as an episode of this session's own."""
         if self.busy:
@@ -352,17 +291,13 @@ class Session:
             sink(told)
             return
         sink = self._starts.noting(start_index, point, sink)
-        episode = point.branch(f"{self.id}.{self._episodes + 1}")
+        episode = point.branch(self.history.next_id())
 
         def there(code: int, body: bytes) -> None:
             if code >= frames.FIRST_ERROR:
                 self._done(sink, self._told(code, body))
                 return
-            self._episodes += 1
-            self.status, self._failure = ("over" if episode.flags else "running"), None
-            self._before, self.episode = self.episode, episode
-            if self.record is not None:
-                self.record.episode(episode.id, episode.lines(self.record, inherited=episode.next_index))
+            self.history.went_to(episode)
             self._done(sink, episode.point())
 
         self.busy = True
@@ -392,10 +327,9 @@ class Session:
         if error.code in ("environment_error", "step_timeout"):
             error.message += f"; the session survives: reset {self.id} to go on"
             error.details["session_survives"] = True
-            self.status, self._failure, self._lease.episode = "failed", error, None
+            self._lease.episode = None
             log.warning("%s", error.message, extra={**self.about, "code": error.code})
-            if self.record is not None:
-                self.record.failed(episode.id if episode else None, error.code, error.message)
+            self.history.failed(error, episode)
         return error
 
     def _told(self, code: int, body: bytes) -> HubError:
@@ -412,8 +346,8 @@ class Session:
         if self.ended is not None:
             return
         self.ended = reason
-        if self.record is not None:
-            self.record.ended(reason.code, reason.message)
+        if self.history.record is not None:
+            self.history.record.ended(reason.code, reason.message)
         self._on_end(self, reason)
         if not self.busy:
             self._lease.give_back()
@@ -422,20 +356,17 @@ class Session:
 
     def resume(self, saved: SavedSession) -> None:
         """Goes on from where a log says that the session stood; its replica is brought there."""
-        self.episode, self._before, self._episodes = saved.episode, saved.before, saved.episodes
-        if saved.failure is not None:
-            self.status, self._failure = "failed", HubError(*saved.failure)
-        elif saved.damaged:
-            self.end(self._lost("steps are missing from the log that was kept of it"))
+        self.history.resume(saved)
+        if self.history.status == "failed":
+            return
+        if saved.damaged:
+            self.end(_refusals.lost(self.id, self.env, "steps are missing from the log that was kept of it"))
         elif saved.episode is not None:
             self._resume(saved.episode)
 
     def _resume(self, episode: Episode) -> None:
-        self.status = "over" if episode.flags else "running"
-        if self.record is not None:
-            self.record.continues(episode.id)
         if not self._pool.served.spec.replayable or not episode.replayable:
-            self.end(self._lost("its episode can't be replayed"))
+            self.end(_refusals.lost(self.id, self.env, "its episode can't be replayed"))
             return
 
         def there(code: int, body: bytes) -> None:
@@ -446,33 +377,9 @@ class Session:
         self.busy = True
         self._lease.go_to(episode, there)
 
-    def _lost(self, reason: str) -> HubError:
-        return HubError(
-            "session_lost",
-            f"session {self.id} of {self.env} is over: its hub was started again and {reason}; open a new "
-            "one",
-        )
-
-    def lines(self) -> Iterator[bytes]:
-        """The events of a record from which the session can be resumed."""
-        record = self.record
-        if record is None:
-            return
-        yield record.opened_line()
-        if self._before is not None:
-            yield from self._before.lines(record, last=1)
-        if self.episode is not None:
-            yield from self.episode.lines(record)
-        if self.status == "failed" and self._failure is not None:
-            episode_id = self.episode.id if self.episode else None
-            yield record.failed_line(episode_id, self._failure.code, self._failure.message)
-
     def note_use(self, clock_offset: float) -> None:
         """Writes down that it is in use, where that was long ago."""
-        if self.record is not None:
-            used_us = int((self.last_used + clock_offset) * 1e6)
-            if used_us - self.record.noted_us > 0.25e6 * self.idle_timeout_s:
-                self.record.renewed(used_us)
+        self.history.note_use(int((self.last_used + clock_offset) * 1e6), self.idle_timeout_s)
 
     # -- looking ------------------------------------------------------------------------------------
 
@@ -483,11 +390,11 @@ class Session:
 
     def state(self, clock_offset: float) -> SessionState:
         """Where the session stands; `clock_offset` turns loop time into Unix time."""
-        episode = self.episode
+        episode = self.history.episode
         return SessionState(
             id=self.id,
             env=self.env,
-            status=self.status,
+            status=self.history.status,
             task=episode.played_task if episode else None,
             seed=episode.seed if episode else None,
             episode_id=episode.id if episode else None,
@@ -508,7 +415,7 @@ class Session:
         Raises:
             HubError: There is no episode yet.
         """
-        episode = self.episode
+        episode = self.history.episode
         if episode is None:
             raise self._refusal()
         return Trajectory(
@@ -525,16 +432,4 @@ class Session:
         )
 
     def __repr__(self) -> str:
-        return f"<Session {self.id} of {self.env}, {self.status}>"
-
-
-def _seed_after(episode: Episode | None) -> int:
-    """A new seed: drawn for a first episode, else a fixed function of the last one's.
-
-    So a session that was seeded once is reproducible over all its episodes, as a local Gymnasium
-    environment's random generator is.
-    """
-    if episode is None:
-        return random.SystemRandom().getrandbits(31)
-    digest = hashlib.blake2b(str(episode.seed).encode(), digest_size=4).digest()
-    return int.from_bytes(digest, "big") >> 1
+        return f"<Session {self.id} of {self.env}, {self.history.status}>"

@@ -159,7 +159,7 @@ async def test_one_step_episodes_are_told_apart_by_their_ids(stage: Any) -> None
 
 async def test_an_autoreset_whose_reset_is_refused_still_answers_the_step(stage: Any) -> None:
     session = (await stage.open(options={"length": 1}))["id"]
-    stage.sessions.find(session).episode.options["refuse"] = True
+    stage.sessions.find(session).history.episode.options["refuse"] = True
     last = stage.step(session, "go", 0, autoreset=True)
     stage.perform()
     assert last.good["terminated"] and "reset" not in last.good
@@ -196,5 +196,5 @@ async def test_the_return_counts_steps_that_are_no_longer_recorded(stage: Any) -
         stage.step(session, "go", index)
         stage.perform()
     found = stage.sessions.find(session)
-    assert found.episode.total_reward == total * (total + 1) / 2
+    assert found.history.episode.total_reward == total * (total + 1) / 2
     assert [step.step_index for step in found.trajectory().steps] == list(range(10, total))

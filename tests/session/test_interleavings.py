@@ -75,7 +75,7 @@ class Interleavings(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1), action=ACTIONS, back=st.integers(-1, 2), named=MAYBE, auto=st.booleans())
     def step(self, number: int, action: str, back: int, named: str, auto: bool) -> None:
         session = self.session(number)
-        at = session.episode.next_index if session else 0
+        at = session.history.episode.next_index if session else 0
         known = self.episodes[self.ids[number]]
         episode = {"current": known[-1], "before": known[max(len(known) - 2, 0)], "none": None}[named]
         request = {"id": self.ids[number], "action": action, "index": max(at - back, 0), "episode": episode}

@@ -333,7 +333,7 @@ async def test_a_long_episode_goes_on_from_a_native_snapshot(make_stage: Any, na
     length = 4096 + CHECKPOINT_STEPS // 2
     session = await played(stage, length)
     found = stage.sessions.find(session)
-    assert found.episode.distance < CHECKPOINT_STEPS
+    assert found.history.episode.distance < CHECKPOINT_STEPS
     worker = found._lease._replica.worker
     step = stage.step(session, "d", length)
     worker.die()

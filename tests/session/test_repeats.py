@@ -39,7 +39,7 @@ async def test_a_numbered_reset_is_executed_once(stage: Any) -> None:
     step = stage.step(session, "go", 0, first.good["episode_id"])
     stage.perform()
     assert stage.reset(session, seed=7, start_index=1).only == first.only
-    assert stage.sessions.find(session).episode.next_index == 1
+    assert stage.sessions.find(session).history.episode.next_index == 1
     assert step.good["observation"] == [first.good["observation"][0], 1, "go"]
 
 
@@ -48,15 +48,15 @@ async def test_an_overtaken_reset_is_refused_and_changes_nothing(stage: Any) -> 
     for number in (1, 5):  # numbers may be left out
         stage.reset(session, seed=number, start_index=number)
         stage.perform()
-    episode = stage.sessions.find(session).episode
+    episode = stage.sessions.find(session).history.episode
     for seed, number in ((1, 1), (9, 5)):
         error = stage.reset(session, seed=seed, start_index=number).error
         assert error.code == "step_index_conflict"
         assert (error.details["last"], error.details["received"]) == (5, number)
-    assert stage.sessions.find(session).episode is episode
+    assert stage.sessions.find(session).history.episode is episode
     stage.reset(session, seed=9)
     stage.perform()
-    assert stage.sessions.find(session).episode is not episode
+    assert stage.sessions.find(session).history.episode is not episode
 
 
 async def test_a_refused_reset_may_be_asked_for_again_under_its_number(stage: Any) -> None:
