@@ -300,11 +300,12 @@ def _schema(pyarrow: Any) -> Any:
     text, number, whole, truth = pyarrow.string(), pyarrow.float64(), pyarrow.int64(), pyarrow.bool_()
     texts, numbers = pyarrow.list_(text), pyarrow.list_(number)
     columns = {
-        **dict.fromkeys(("env", "env_version", "lock_digest", "data_digest", "session", "episode"), text),
+        **dict.fromkeys(("env", "env_version", "isolation", "lock_digest", "data_digest"), text),
+        **dict.fromkeys(("session", "episode"), text),
         **dict.fromkeys(("outcome", "error", "config", "limits", "labels", "task", "options"), text),
         **dict.fromkeys(("seed", "inherited"), whole),
         **dict.fromkeys(("started_at", "reset_s", "total_reward"), number),
-        **dict.fromkeys(("success", "terminated", "truncated"), truth),
+        **dict.fromkeys(("success", "terminated", "truncated", "conda_locked"), truth),
         **dict.fromkeys(("observations", "actions", "infos"), texts),
         **dict.fromkeys(("rewards", "step_s"), numbers),
     }

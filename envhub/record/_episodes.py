@@ -50,6 +50,8 @@ class Exported(Struct, kw_only=True):
     env_version: str
     config: dict[str, Any]
     limits: dict[str, int | float]
+    isolation: str = "host"
+    conda_locked: bool = False
     lock_digest: str | None
     data_digest: str | None
     labels: dict[str, str]
@@ -187,6 +189,8 @@ class RecordedEpisode:
             env_version=started.env_version,
             config=started.config,
             limits=started.limits,
+            isolation=started.isolation,
+            conda_locked=started.conda_locked,
             lock_digest=started.lock_digest,
             data_digest=started.data_digest,
             labels=started.labels,
@@ -235,6 +239,8 @@ def _imported(line: Exported) -> RecordedEpisode:
             env_version=line.env_version,
             config=line.config,
             limits=line.limits,
+            isolation=line.isolation,
+            conda_locked=line.conda_locked,
             lock_digest=line.lock_digest,
             data_digest=line.data_digest,
             labels=line.labels,

@@ -18,6 +18,10 @@ class _Facts(Struct, kw_only=True):
     """Digest of the environment's locked dependencies; null where it runs on the hub's own."""
     data_digest: str | None
     labels: dict[str, str]
+    isolation: str = "host"
+    """What it runs in: `conda`, `venv` or `host`."""
+    conda_locked: bool = False
+    """Whether all it runs on is locked, the interpreter too."""
     owner: str | None = None
     """Name of the token the session belongs to."""
 

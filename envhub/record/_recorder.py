@@ -30,6 +30,8 @@ class Facts:
     labels: dict[str, str]
     owner: str | None = None
     """Name of the token the session belongs to."""
+    isolation: str = "host"
+    conda_locked: bool = False
     lock_digest: str | None = None
 
 
@@ -149,13 +151,15 @@ class SessionRecord:
         self.noted_us = now_us()
         """When the log last said that the session is in use."""
         self._facts = (
-            b'"env":%b,"env_version":%b,"config":%b,"limits":%b,"lock_digest":%b,"data_digest":%b,"labels":%b,'
-            b'"owner":%b'
+            b'"env":%b,"env_version":%b,"config":%b,"limits":%b,"isolation":%b,"conda_locked":%b,'
+            b'"lock_digest":%b,"data_digest":%b,"labels":%b,"owner":%b'
             % (
                 encode(facts.env),
                 encode(facts.env_version),
                 json.dumps(facts.config, default=str).encode(),
                 encode(facts.limits),
+                encode(facts.isolation),
+                encode(facts.conda_locked),
                 encode(facts.lock_digest),
                 encode(facts.data_digest),
                 encode(facts.labels),

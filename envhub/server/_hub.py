@@ -149,10 +149,11 @@ class Hub:
             data=said.get("data"),
             replicas={"total": status.total, "free": status.free, "queued": status.queued},
             workers=status.workers,
-            isolation="host",
-            lock_digest=None,
+            isolation=served.runtime.isolation,
+            lock_digest=served.runtime.lock_digest,
             native_snapshot=bool(said.get("native_snapshot")),
             render=bool(said.get("render")),
+            conda_locked=served.runtime.conda_locked,
         )
 
     async def tasks(self, env: str, split: str | None, offset: int, limit: int) -> TaskList:

@@ -22,6 +22,7 @@ from envhub.record import (
     Stepped,
 )
 from envhub.session._episode import Episode
+from envhub.spec import runtime_words
 from envhub.worker import frames
 
 
@@ -126,6 +127,9 @@ def facts_of(pool: Pool, labels: dict[str, str], owner: str | None) -> Facts:
         env_version=served.spec.version,
         config=json.loads(json.dumps(dict(served.config), default=str)),
         limits={limit: getattr(served.limits, limit) for limit in served.limits.__slots__},
+        isolation=served.runtime.isolation,
+        conda_locked=served.runtime.conda_locked,
+        lock_digest=served.runtime.lock_digest,
         data_digest=data.get("digest"),
         labels=labels,
         owner=owner,
@@ -135,6 +139,9 @@ def facts_of(pool: Pool, labels: dict[str, str], owner: str | None) -> Facts:
 def changed(opened: Opened, pool: Pool) -> str | None:
     """What of its environment is not as it was when a session was opened."""
     now = facts_of(pool, opened.labels, opened.owner)
+    if opened.lock_digest != now.lock_digest:
+        before = runtime_words(opened.isolation, opened.lock_digest)
+        return f"it ran in {before} and now runs in {pool.served.runtime}"
     for name in ("env_version", "data_digest", "config", "limits"):
         before, after = getattr(opened, name), getattr(now, name)
         if before != after:

@@ -407,6 +407,8 @@ class Session:
             expires_at=self.last_used + self.idle_timeout_s + clock_offset,
             labels=self.labels,
             owner=self.owner,
+            isolation=self._pool.served.runtime.isolation,
+            lock_digest=self._pool.served.runtime.lock_digest,
         )
 
     def trajectory(self) -> Trajectory:
@@ -429,6 +431,8 @@ class Session:
             observation=episode.start["observation"],
             info=episode.start["info"],
             steps=episode.steps,
+            isolation=self._pool.served.runtime.isolation,
+            lock_digest=self._pool.served.runtime.lock_digest,
         )
 
     def __repr__(self) -> str:

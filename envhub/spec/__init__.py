@@ -17,8 +17,8 @@ from envhub.spec._errors import (
 from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._python import python_suits
-from envhub.spec._registry import available, bundled, find
-from envhub.spec._runtime import HOST, Isolation, Runtime
+from envhub.spec._registry import available, bundled, find, reference
+from envhub.spec._runtime import HOST, Isolation, Runtime, runtime_words
 from envhub.spec._table import Table
 
 __all__ = [
@@ -46,5 +46,7 @@ __all__ = [
     "find",
     "load",
     "python_suits",
+    "reference",
+    "runtime_words",
     "settings_of",
 ]

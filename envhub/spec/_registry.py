@@ -76,6 +76,13 @@ def available(on_error: Callable[[SpecError], None] | None = None) -> list[Spec]
     return specs
 
 
+def reference(spec: Spec) -> str:
+    """Return what a command finds a spec by: its name where it is bundled, else its folder, if it has one."""
+    if spec.path is None or _bundled_folders().get(spec.name) == spec.path:
+        return spec.name
+    return str(spec.path)
+
+
 def _bundled_folders() -> dict[str, Path]:
     """Bundled specs lie beside the package, in a checkout and in the installed wheel alike."""
     root = Path(envhub.__file__).resolve().parent.parent / "env_specs"

@@ -30,12 +30,22 @@ class Runtime:
         """Whether it has packages of its own, apart from the hub's."""
         return self.isolation != "host"
 
+    @property
+    def conda_locked(self) -> bool:
+        """Whether every package, the interpreter and native ones too, is the locked one."""
+        return self.isolation == "conda"
+
     def __str__(self) -> str:
         """In words, for people: `conda, lock sha256:…`."""
-        if self.isolation == "host":
-            return "host (the hub's own Python environment, not a conda-locked one)"
-        note = " (not conda-locked)" if self.isolation == "venv" else ""
-        return f"{self.isolation}{note}, lock {self.lock_digest}"
+        return runtime_words(self.isolation, self.lock_digest)
+
+
+def runtime_words(isolation: str, lock_digest: str | None) -> str:
+    """Say in words what an environment runs in."""
+    if isolation == "host":
+        return "host (the hub's own Python environment, not conda-locked)"
+    note = "" if isolation == "conda" else " (not conda-locked)"
+    return f"{isolation}{note}, lock {lock_digest}"
 
 
 HOST = Runtime("host", Path(sys.executable))

@@ -71,7 +71,7 @@ def rollout(
 
 def blank(served: EnvInfo) -> Trajectory:
     """An empty trajectory of a served environment."""
-    return Trajectory(served.name, served.version, digest_of(served.data))
+    return Trajectory(served.name, served.version, digest_of(served.data), served.lock_digest)
 
 
 class Collector:

@@ -58,6 +58,8 @@ class Trajectory:
     """Version of its spec."""
     data_digest: str | None = None
     """Digest of the data it runs on."""
+    lock_digest: str | None = None
+    """Digest of the lock its environment runs on; None on the hub's own interpreter."""
     task: Any = None
     """The task asked for; else the one the environment named in `info["task"]`."""
     seed: int | None = None
@@ -99,6 +101,7 @@ def from_wire(reply: _wire.Trajectory, observation_space: spaces.Space) -> Traje
         env=reply.env,
         version=reply.env_version,
         data_digest=digest_of(reply.data),
+        lock_digest=reply.lock_digest,
         task=infos[0].get("task") if reply.task is None and infos else reply.task,
         seed=reply.seed,
         observations=([observed(reply.observation)] if started else [])

@@ -199,6 +199,10 @@ class SessionState(Struct):
     labels: dict[str, str]
     owner: str | None = None
     """Name of the token that opened it; null where the hub has no tokens file."""
+    isolation: str = "host"
+    """What its environment runs in, as `EnvInfo` has it."""
+    lock_digest: str | None = None
+    """Digest of the lock that was built from; null on the host."""
 
 
 class SessionList(Struct):
@@ -298,6 +302,9 @@ class Trajectory(Struct):
     """The first observation."""
     info: Raw
     steps: list[TrajectoryStep]
+    isolation: str = "host"
+    lock_digest: str | None = None
+    """Digest of the lock that its environment runs on; null on the host."""
 
 
 class SnapshotReply(Struct):
@@ -407,9 +414,14 @@ class EnvInfo(Struct):
     """`{"total", "free", "queued"}`: queued counts callers that wait."""
     workers: int
     isolation: str
+    """`conda`: a prefix built from the spec's locks; `venv`: its locked PyPI packages in a plain virtual
+    environment; `host`: the hub's own interpreter."""
     lock_digest: str | None
+    """Digest of the lock that was built from; null on the host."""
     native_snapshot: bool
     render: bool
+    conda_locked: bool = False
+    """Whether every package is the locked one, interpreter and native packages too; of `conda` only."""
 
 
 class EnvList(Struct):

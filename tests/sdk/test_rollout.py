@@ -60,8 +60,8 @@ def test_a_trajectory_is_json() -> None:
     assert read["observations"] == [[1.0, "Infinity"]] and read["actions"] == [2]
     assert episode.episode_return == 0.75
     assert read.keys() == {
-        *("env", "version", "data_digest", "task", "seed", "observations", "actions", "rewards", "infos"),
-        *("terminated", "truncated", "error", "timings"),
+        *("env", "version", "data_digest", "lock_digest", "task", "seed", "observations", "actions"),
+        *("rewards", "infos", "terminated", "truncated", "error", "timings"),
     }
 
 
