@@ -22,7 +22,7 @@ from envhub.cli import CommandError
 from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
 from envhub.record import Recorder
-from envhub.server import HttpProtocol, Hub, HubSettings, create_app
+from envhub.server import Hub, HubSettings, create_app, http_protocol
 from envhub.spec import ServedSpec
 
 KEEP_ALIVE_S = 75
@@ -125,7 +125,7 @@ async def _run(
         uvicorn.Config(
             create_app(hub),
             loop="none",
-            http=HttpProtocol,
+            http=http_protocol(settings.request_timeout_s),
             ws="websockets-sansio",
             ws_max_size=settings.max_body_bytes,
             ws_per_message_deflate=False,

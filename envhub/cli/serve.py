@@ -74,6 +74,9 @@ def serve(
     ] = None,
     max_body_bytes: Annotated[int, typer.Option(metavar="BYTES", min=1024, help="Largest request body.")] = 16
     * 2**20,
+    request_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long a request may take to arrive.")
+    ] = 60.0,
     log_format: Annotated[
         Literal["json", "pretty"] | None,
         typer.Option(help="How the log is written; default pretty on a terminal, else json."),
@@ -104,6 +107,7 @@ def serve(
         tokens=None if tokens is None else Tokens(read_tokens(tokens)),
         host=listen_on,
         max_body_bytes=max_body_bytes,
+        request_timeout_s=request_timeout,
         care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
         sessions=SessionSettings(idle_timeout_s=idle_timeout),
     )

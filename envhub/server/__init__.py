@@ -7,11 +7,10 @@ lane for steps, and a FastAPI application for everything else.
 from envhub.server._app import create_app
 from envhub.server._hub import Hub, HubSettings
 from envhub.server._logs import set_up_logs
-from envhub.server._protocol import HttpProtocol
+from envhub.server._protocol import http_protocol
 from envhub.server._tokens import Role, Token, Tokens, append_token, read_tokens
 
 __all__ = [
-    "HttpProtocol",
     "Hub",
     "HubSettings",
     "Role",
@@ -19,6 +18,7 @@ __all__ = [
     "Tokens",
     "append_token",
     "create_app",
+    "http_protocol",
     "read_tokens",
     "set_up_logs",
 ]

@@ -12,6 +12,7 @@ import msgspec
 
 from envhub.pool import NoFreeReplica, Pool, PoolPlan, WorkerCare
 from envhub.record import Recorder
+from envhub.server._protocol import REQUEST_TIMEOUT_S
 from envhub.server._tokens import Tokens
 from envhub.session import HubError, Sessions, SessionSettings, await_saved, resume
 from envhub.worker import frames
@@ -29,6 +30,7 @@ class HubSettings:
         host: The name or address the hub is called by besides loopback ones; matters where everybody is
             let in (see `Gate`).
         max_body_bytes: The largest request body.
+        request_timeout_s: How long a request may take to arrive; for whoever runs the server (`http_protocol`).
         max_queue: How many callers may wait for replicas of one environment.
         care: How much memory a worker may hold, and when it is replaced.
         sessions: What holds for a session whose opener says nothing.
@@ -38,6 +40,7 @@ class HubSettings:
     tokens: Tokens | None = None
     host: str | None = None
     max_body_bytes: int = 16 * 2**20
+    request_timeout_s: float = REQUEST_TIMEOUT_S
     max_queue: int = 1024
     care: WorkerCare = field(default_factory=WorkerCare)
     sessions: SessionSettings = field(default_factory=SessionSettings)

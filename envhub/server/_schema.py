@@ -229,7 +229,7 @@ def _responses(call: Call) -> dict[str, Any]:
     if call.takes is not None or call.query:
         errors += ["malformed_request"]
     if call.takes is not None:
-        errors += ["body_too_large"]
+        errors += ["body_too_large", "request_timeout"]
     for code in errors:
         status, _, meaning = wire.CODES[code]
         entry = responses.setdefault(

@@ -17,6 +17,7 @@
         + UnknownTask                   unknown_task
         + UnknownSnapshot               unknown_snapshot
         + MethodNotAllowed              method_not_allowed
+        + RequestTimeout                request_timeout
         + StepIndexConflict             step_index_conflict
         + NoEpisode                     no_episode
         + EpisodeOver                   episode_over
@@ -90,6 +91,7 @@ __all__ = [
     "SessionExpired",
     "SessionGone",
     "SessionLost",
+    "RequestTimeout",
     "StepIndexConflict",
     "StepTimeout",
     "TransportError",
@@ -231,6 +233,12 @@ class MethodNotAllowed(ApiError):
     """The route exists, with another method."""
 
     code = "method_not_allowed"
+
+
+class RequestTimeout(ApiError):
+    """The request took too long to arrive at the hub; nothing was done."""
+
+    code = "request_timeout"
 
 
 class StepIndexConflict(ApiError):

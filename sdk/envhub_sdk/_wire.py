@@ -90,6 +90,7 @@ CODES: dict[str, Code] = {
     "unknown_snapshot": Code(404, False, "No snapshot has this id, or it is one of another environment."),
     "unknown_task": Code(404, False, "The environment has no such task or split."),
     "method_not_allowed": Code(405, False, "The route exists, with another method."),
+    "request_timeout": Code(408, True, "The request took too long to arrive."),
     "step_index_conflict": Code(
         409, False, "The step asked for is neither the next one nor the last one again."
     ),

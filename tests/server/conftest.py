@@ -18,7 +18,7 @@ import uvloop
 from websockets.sync.client import ClientConnection, connect
 
 from envhub.pool import PoolPlan
-from envhub.server import HttpProtocol, Hub, HubSettings, create_app
+from envhub.server import Hub, HubSettings, create_app, http_protocol
 from envhub.server._schema import CALLS, build_schema
 from envhub.session import SessionSettings
 from envhub.spec import Spec, find
@@ -55,7 +55,7 @@ class Server:
             uvicorn.Config(
                 create_app(self.hub),
                 loop="none",
-                http=HttpProtocol,
+                http=http_protocol(self.settings.request_timeout_s),
                 ws="websockets-sansio",
                 ws_max_size=self.settings.max_body_bytes,
                 ws_per_message_deflate=False,
