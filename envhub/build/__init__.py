@@ -1,8 +1,10 @@
 """Environments from locks: an interpreter of its own for a spec, the same bytes everywhere.
 
-`read_lock` says what a spec's environment is made of.
+`relock` makes the locks of a spec, `check_fresh` says whether what they were made from has changed since, and
+`read_lock` what a spec's environment is made of.
 """
 
+from envhub.build._conda import own_solver
 from envhub.build._errors import (
     BuildError,
     DiskFull,
@@ -22,7 +24,11 @@ from envhub.build._errors import (
     WrongPlatform,
 )
 from envhub.build._files import SpecFiles
+from envhub.build._fresh import Freshness, check_fresh, require_fresh
+from envhub.build._inputs import Inputs, read_inputs
 from envhub.build._lock import CondaPackage, Kind, Lock, PypiPackage, host_platform, read_lock
+from envhub.build._mirrors import Mirrors, read_mirrors
+from envhub.build._relock import Relocked, lock_conda, lock_pypi, relock
 from envhub.build._setup import SetupInput, SetupStep
 
 __all__ = [
@@ -30,7 +36,9 @@ __all__ = [
     "CondaPackage",
     "DiskFull",
     "FetchFailed",
+    "Freshness",
     "HashMismatch",
+    "Inputs",
     "InstallFailed",
     "Kind",
     "Lock",
@@ -38,9 +46,11 @@ __all__ = [
     "LockInvalid",
     "LockMissing",
     "LockStale",
+    "Mirrors",
     "MirrorsInvalid",
     "NotCached",
     "PypiPackage",
+    "Relocked",
     "SetupFailed",
     "SetupInput",
     "SetupStep",
@@ -49,6 +59,14 @@ __all__ = [
     "StoreInvalid",
     "VenvRefused",
     "WrongPlatform",
+    "check_fresh",
     "host_platform",
+    "lock_conda",
+    "lock_pypi",
+    "own_solver",
+    "read_inputs",
     "read_lock",
+    "read_mirrors",
+    "relock",
+    "require_fresh",
 ]

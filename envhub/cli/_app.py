@@ -10,6 +10,7 @@ import envhub
 from envhub.cli.check import check
 from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
+from envhub.cli.lock import lock
 from envhub.cli.new import new
 from envhub.cli.replay import replay
 from envhub.cli.serve import serve
@@ -30,6 +31,7 @@ app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)
 app.command()(check)
+app.command()(lock)
 app.command()(replay)
 app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")

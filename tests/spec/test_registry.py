@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from envhub.spec import ConfigError, SpecError, SpecInvalid, SpecNotFound, available, bundled, find
+from envhub.spec import ConfigError, SpecError, SpecInvalid, SpecNotFound, available, bundled, find, reference
 
 MAZE = """
 name = "maze"
@@ -135,6 +135,12 @@ def test_a_gymnasium_id_becomes_a_spec_that_passes_settings_on() -> None:
         "render_mode": "rgb_array",
     }
     assert served.limits.max_episode_steps == 9
+
+
+def test_a_spec_is_found_again_by_its_reference(folder: Path) -> None:
+    assert reference(find("webshop")) == "webshop"
+    assert reference(find(str(folder))) == str(folder.resolve())
+    assert find(reference(find(str(folder)))) == find(str(folder))
 
 
 def test_a_namespaced_gymnasium_id_has_a_name_without_slashes() -> None:
