@@ -15,6 +15,8 @@ BuildError
 ├── SetupFailed        a setup step failed or did what a step may not
 ├── SmokeFailed        the entry point cannot be imported in the built environment
 ├── VenvRefused        a plain virtual environment cannot hold what the locks ask for
+├── NotBuilt           an environment is asked for that was not built from the present locks
+├── HostUnsuitable     the hub's own interpreter lacks what the spec asks for
 └── StoreInvalid       the store's folder cannot be used
 
 Each message names the package and the file it is about, and what to do next.
@@ -81,6 +83,14 @@ class SmokeFailed(BuildError):
 
 class VenvRefused(BuildError):
     """A plain virtual environment cannot hold what the locks ask for."""
+
+
+class NotBuilt(BuildError):
+    """An environment is asked for that was not built from the spec's present locks."""
+
+
+class HostUnsuitable(BuildError):
+    """The hub's own interpreter lacks something that the spec asks for."""
 
 
 class StoreInvalid(BuildError):
