@@ -120,7 +120,7 @@ def read_inputs(spec: Spec) -> Inputs:
         environment=environment,
         selectors=tuple((match[1], match[2]) for match in selectors if match),
         virtual_packages=_virtual_packages(spec, files.virtual_packages, platforms),
-        requirements=_requirements(spec, files.requirements),
+        requirements=read_requirements(spec, files.requirements),
     )
 
 
@@ -163,8 +163,15 @@ def _virtual_packages(spec: Spec, file: Path, platforms: list[str]) -> dict[str,
     return found
 
 
-def _requirements(spec: Spec, file: Path) -> tuple[Requirement, ...] | None:
-    """Read requirements, one a line: no addresses, options or other files, of which no lock could tell."""
+def read_requirements(spec: Spec, file: Path) -> tuple[Requirement, ...] | None:
+    """Read `requirements.in`: requirements, one a line, and no addresses, options or other files.
+
+    Returns:
+        They, or None where the file is missing.
+
+    Raises:
+        LockInvalid: the file cannot be read or says something else, of which no lock could tell.
+    """
     if not file.is_file():
         return None
     requirements = []
