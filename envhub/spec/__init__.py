@@ -4,7 +4,14 @@
 pool is started with.
 """
 
-from envhub.spec._assign import Assignment, EnvArgument, settings_of
+from envhub.spec._assign import (
+    Assignment,
+    EnvArgument,
+    IsolationArgument,
+    complaint_about_isolation,
+    isolations_of,
+    settings_of,
+)
 from envhub.spec._data import check_data
 from envhub.spec._errors import (
     ConfigError,
@@ -18,7 +25,7 @@ from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._python import python_suits
 from envhub.spec._registry import available, bundled, find, reference
-from envhub.spec._runtime import HOST, Isolation, Runtime, runtime_words
+from envhub.spec._runtime import HOST, Isolation, Runtime, Wanted, runtime_words
 from envhub.spec._table import Table
 
 __all__ = [
@@ -31,6 +38,7 @@ __all__ = [
     "DataInvalid",
     "EnvArgument",
     "Isolation",
+    "IsolationArgument",
     "Limits",
     "Runtime",
     "ServedSpec",
@@ -40,10 +48,13 @@ __all__ = [
     "SpecInvalid",
     "SpecNotFound",
     "Table",
+    "Wanted",
     "available",
     "bundled",
     "check_data",
+    "complaint_about_isolation",
     "find",
+    "isolations_of",
     "load",
     "python_suits",
     "reference",

@@ -1,11 +1,13 @@
-"""What `--env NAME[=REPLICAS]` and `--set SPEC.KEY=VALUE` say."""
+"""What `--env NAME[=REPLICAS]`, `--set SPEC.KEY=VALUE` and `--isolation [SPEC=]WANTED` say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast, get_args
 
 from envhub.spec._errors import SettingsInvalid, listed, nearest
+from envhub.spec._runtime import Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,53 @@ class Assignment:
         if not (equals and dot and spec and key):
             raise SettingsInvalid(f"--set {text!r}: write SPEC.KEY=VALUE, as in webshop.mode=faithful")
         return cls(spec, key, value)
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationArgument:
+    """One `--isolation`: what is wanted, and of which spec (None: of all)."""
+
+    wanted: Wanted
+    spec: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> IsolationArgument:
+        """Read `conda` or `webshop=conda`.
+
+        Raises:
+            SettingsInvalid: no such isolation.
+        """
+        spec, _, wanted = text.rpartition("=")
+        complaint = complaint_about_isolation(wanted)
+        if complaint:
+            raise SettingsInvalid(f"--isolation {text!r}: {complaint}")
+        return cls(cast(Wanted, wanted), spec or None)
+
+
+def complaint_about_isolation(text: str) -> str | None:
+    """Return what is wrong with an isolation that is asked for, or None."""
+    choices = get_args(Wanted)
+    return None if text in choices else f"{text!r} is none of {listed(choices)}{nearest(text, choices)}"
+
+
+def isolations_of(arguments: Iterable[IsolationArgument], names: Iterable[str]) -> dict[str, Wanted | None]:
+    """Return what is wanted by spec name, None where nothing is said; one that names a spec wins.
+
+    Raises:
+        SettingsInvalid: an argument names a spec that is not among the names.
+    """
+    wanted: dict[str, Wanted | None] = dict.fromkeys(names)
+    for argument in sorted(arguments, key=lambda one: one.spec is not None):
+        if argument.spec is None:
+            wanted = dict.fromkeys(wanted, argument.wanted)
+        elif argument.spec in wanted:
+            wanted[argument.spec] = argument.wanted
+        else:
+            raise SettingsInvalid(
+                f"--isolation {argument.spec}={argument.wanted}: no spec {argument.spec!r} is served"
+                f"{nearest(argument.spec, wanted)}; served: {listed(wanted)}"
+            )
+    return wanted
 
 
 def settings_of(assignments: Iterable[Assignment], names: Iterable[str]) -> dict[str, dict[str, str]]:

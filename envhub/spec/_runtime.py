@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 Isolation = Literal["conda", "venv", "host"]
+Wanted = Literal["auto", "conda", "venv", "host"]
+"""An isolation that is asked for; `auto` leaves the choice open."""
 
 
 @dataclass(frozen=True, slots=True)
