@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -30,6 +30,15 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no golden data at {folder}: it is kept outside the repository")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The store of every test that names none: what the developer has built changes no test."""
+    folder = tmp_path_factory.mktemp("store")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENVHUB_STORE", str(folder))
+        yield folder
 
 
 # -- waiting ----------------------------------------------------------------------------------------
