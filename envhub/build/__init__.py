@@ -1,21 +1,24 @@
 """Environments from locks: an interpreter of its own for a spec, the same bytes everywhere.
 
 `relock` makes the locks of a spec, `check_fresh` says whether what they were made from has changed since, and
-`read_lock` what a spec's environment is made of.
+`read_lock` what a spec's environment is made of. `build` makes that environment in a `Store`.
 """
 
+from envhub.build._build import Outcome, build
 from envhub.build._conda import own_solver
 from envhub.build._errors import (
     BuildError,
     DiskFull,
     FetchFailed,
     HashMismatch,
+    HostUnsuitable,
     InstallFailed,
     LockFailed,
     LockInvalid,
     LockMissing,
     LockStale,
     MirrorsInvalid,
+    NotBuilt,
     NotCached,
     SetupFailed,
     SmokeFailed,
@@ -30,14 +33,18 @@ from envhub.build._lock import CondaPackage, Kind, Lock, PypiPackage, host_platf
 from envhub.build._mirrors import Mirrors, read_mirrors
 from envhub.build._relock import Relocked, lock_conda, lock_pypi, relock
 from envhub.build._setup import SetupInput, SetupStep
+from envhub.build._store import Archive, Built, Removed, Store
 
 __all__ = [
+    "Archive",
     "BuildError",
+    "Built",
     "CondaPackage",
     "DiskFull",
     "FetchFailed",
     "Freshness",
     "HashMismatch",
+    "HostUnsuitable",
     "Inputs",
     "InstallFailed",
     "Kind",
@@ -48,17 +55,22 @@ __all__ = [
     "LockStale",
     "Mirrors",
     "MirrorsInvalid",
+    "NotBuilt",
     "NotCached",
+    "Outcome",
     "PypiPackage",
     "Relocked",
+    "Removed",
     "SetupFailed",
     "SetupInput",
     "SetupStep",
     "SmokeFailed",
     "SpecFiles",
+    "Store",
     "StoreInvalid",
     "VenvRefused",
     "WrongPlatform",
+    "build",
     "check_fresh",
     "host_platform",
     "lock_conda",

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from envhub.build._errors import LockInvalid, LockMissing, WrongPlatform
 from envhub.build._files import SpecFiles
 from envhub.build._setup import SetupStep, read_steps
-from envhub.spec import Spec
+from envhub.spec import Spec, reference
 
 Kind = Literal["conda", "venv"]
 """What is built: a conda prefix, or a plain virtual environment of the PyPI part alone."""
@@ -62,7 +62,7 @@ class CondaPackage:
     @property
     def file_name(self) -> str:
         """The name of the archive."""
-        return _file_name(self.url)
+        return archive_name(self.url)
 
     @property
     def hashes(self) -> tuple[str, ...]:
@@ -91,6 +91,7 @@ class Lock:
 
     Attributes:
         spec: The name of the spec.
+        reference: What a command finds the spec by.
         platform: The conda platform it is for, such as "linux-64".
         conda: The conda packages, by name.
         pypi: The PyPI packages, by name.
@@ -98,6 +99,7 @@ class Lock:
     """
 
     spec: str
+    reference: str
     platform: str
     conda: tuple[CondaPackage, ...]
     pypi: tuple[PypiPackage, ...]
@@ -177,6 +179,7 @@ def read_lock(spec: Spec, platform: str | None = None) -> Lock:
     platform = platform or host_platform()
     return Lock(
         spec=spec.name,
+        reference=reference(spec),
         platform=platform,
         conda=tuple(sorted(_conda(spec, files.conda_lock, platform), key=lambda one: one.name)),
         pypi=tuple(sorted(_pypi(spec, files), key=lambda one: one.name)),
@@ -188,7 +191,7 @@ def _conda(spec: Spec, file: Path, platform: str) -> list[CondaPackage]:
     import yaml  # type: ignore[import-untyped]
 
     if not file.is_file():
-        raise LockMissing(f"{spec.name}: {file} is missing; make it with: envhub lock {spec.name}")
+        raise LockMissing(f"{spec.name}: {file} is missing; make it with: envhub lock {reference(spec)}")
     try:
         content = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (OSError, ValueError, yaml.YAMLError) as reason:
@@ -202,7 +205,7 @@ def _conda(spec: Spec, file: Path, platform: str) -> list[CondaPackage]:
     if platform not in platforms:
         raise WrongPlatform(
             f"{spec.name}: {file} is for {', '.join(map(str, platforms))} and this is {platform}; "
-            f"add {platform} to the platforms in environment.yml and run: envhub lock {spec.name}"
+            f"add {platform} to the platforms in environment.yml and run: envhub lock {reference(spec)}"
         )
     packages = []
     for item in items:
@@ -229,13 +232,13 @@ def _conda_package(spec: Spec, file: Path, item: dict[str, Any]) -> CondaPackage
         raise _invalid(spec, file, f"{where} has no sha256, so nothing says which bytes were meant")
     if md5 is not None and not (isinstance(md5, str) and _MD5.fullmatch(md5)):
         raise _invalid(spec, file, f"{where}: {md5!r} is no md5")
-    stem = re.sub(r"\.(conda|tar\.bz2)$", "", _file_name(url))
+    stem = re.sub(r"\.(conda|tar\.bz2)$", "", archive_name(url))
     parts = stem.rsplit("-", 2)
-    if stem == _file_name(url) or len(parts) != 3 or parts[:2] != [name, version]:
+    if stem == archive_name(url) or len(parts) != 3 or parts[:2] != [name, version]:
         raise _invalid(
             spec,
             file,
-            f"{where} version {version} points to {_file_name(url)!r}, which is another package's archive",
+            f"{where} version {version} points to {archive_name(url)!r}, which is another package's archive",
         )
     depends = item.get("dependencies")
     if not isinstance(depends, dict):
@@ -265,7 +268,7 @@ def _pypi(spec: Spec, files: SpecFiles) -> list[PypiPackage]:
     file = files.requirements_lock
     if not file.is_file():
         if files.requirements.is_file():
-            raise LockMissing(f"{spec.name}: {file} is missing; make it with: envhub lock {spec.name}")
+            raise LockMissing(f"{spec.name}: {file} is missing; make it with: envhub lock {reference(spec)}")
         return []
     packages = []
     for line in _logical_lines(spec, file):
@@ -301,11 +304,12 @@ def _check_names(spec: Spec, file: Path, names: list[str]) -> None:
             raise _invalid(spec, file, f"package {name!r} is there more than once")
 
 
-def _file_name(url: str) -> str:
+def archive_name(url: str) -> str:
+    """Return the name of the file that an address leads to."""
     return unquote(PurePosixPath(urlsplit(url).path).name)
 
 
 def _invalid(spec: Spec, file: Path, complaint: str) -> LockInvalid:
     return LockInvalid(
-        f"{spec.name}: {file}: {complaint}; make the locks again with: envhub lock {spec.name}"
+        f"{spec.name}: {file}: {complaint}; make the locks again with: envhub lock {reference(spec)}"
     )

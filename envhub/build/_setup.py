@@ -1,12 +1,19 @@
-"""Setup steps: what is run in an environment once its packages are there, read from `setup/setup.toml`."""
+"""Setup steps: what is run in an environment once its packages are there, read from `setup/setup.toml`.
+
+A step makes files in the environment from files of the spec, whose hashes are part of the lock. It installs
+nothing: what is installed is for the locks to say. It may be run again at any time.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import subprocess
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from envhub.build._errors import LockInvalid
+from envhub.build._errors import HashMismatch, LockInvalid, SetupFailed
 from envhub.build._files import SpecFiles
 from envhub.spec import SpecError, Table
 
@@ -79,3 +86,83 @@ def _input(table: Table) -> SetupInput:
         raise table.fail("sha256", f"{sha256!r} must be 64 lower-case hexadecimal digits")
     table.finish()
     return SetupInput(path, sha256)
+
+
+def run_step(spec: str, step: SetupStep, files: SpecFiles, prefix: Path, scratch: Path, fd: int) -> None:
+    """Run a step in an environment, in the spec's folder.
+
+    `$ENVHUB_PREFIX` is the environment's folder. The home folder is an empty one that is removed.
+
+    Args:
+        spec: The name of the spec.
+        step: The step.
+        files: The files of the spec.
+        prefix: The environment.
+        scratch: A folder for the home folder and other temporary files.
+        fd: The lock that everything which writes to the prefix holds.
+
+    Raises:
+        HashMismatch: An input is not the one that was declared.
+        SetupFailed: The command fails, or it installed or removed a package.
+    """
+    for one in step.inputs:
+        file = files.folder / one.path
+        found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
+        if found != one.sha256:
+            raise HashMismatch(
+                f"{spec}: setup step {step.name!r}: its input {file} is not the declared one: its sha256 is "
+                f"{found}, and {files.setup} says {one.sha256}; restore the file, or declare the new one"
+            )
+    before = _installed(prefix)
+    home = scratch / "home"
+    home.mkdir(exist_ok=True)
+    environ = {**variables(prefix), "ENVHUB_PREFIX": str(prefix), "HOME": str(home), "TMPDIR": str(home)}
+    environ |= {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CONDA_OFFLINE": "true"}
+    try:
+        done = subprocess.run(
+            [_program(step.run[0], prefix), *step.run[1:]],
+            cwd=files.folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=[fd],
+        )
+    except OSError as error:
+        raise SetupFailed(
+            f"{spec}: setup step {step.name!r} cannot be run: {step.run[0]}: {error.strerror}"
+        ) from error
+    if done.returncode:
+        raise SetupFailed(
+            f"{spec}: setup step {step.name!r} ({' '.join(step.run)}) failed with status {done.returncode}:\n"
+            f"{done.stdout[-3000:].strip()}"
+        )
+    changed = sorted(before ^ _installed(prefix))
+    if changed:
+        raise SetupFailed(
+            f"{spec}: setup step {step.name!r} installed or removed packages ({', '.join(changed)}); "
+            "packages belong in environment.yml or requirements.in: add them there and run: "
+            f"envhub lock {files.folder}"
+        )
+
+
+def variables(prefix: Path) -> dict[str, str]:
+    """Return the environment variables for what runs in an environment: nothing of the hub's own Python."""
+    hubs_own = ("PYTHON", "CONDA_", "_CE_", "MAMBA_", "VIRTUAL_ENV", "ENVHUB_TOKEN", "LD_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(hubs_own)}
+    path = os.pathsep.join([str(prefix / "bin"), os.environ.get("PATH", os.defpath)])
+    return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1"}
+
+
+def _program(name: str, prefix: Path) -> str:
+    """The environment's own program of that name, if it has one."""
+    return str(prefix / "bin" / name) if (prefix / "bin" / name).is_file() else name
+
+
+def _installed(prefix: Path) -> set[str]:
+    """The records of all packages that pip or conda installed."""
+    records = [*prefix.glob("lib/python3*/site-packages/*.dist-info"), *prefix.glob("conda-meta/*.json")]
+    records += prefix.glob("lib/python3*/site-packages/*.egg-info")
+    return {record.name for record in records}

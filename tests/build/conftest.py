@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from envhub.build import Store, read_inputs
+from envhub.build._fresh import platforms_note
 from envhub.spec import Spec, load
 
-from .channel import PYTHON, Channel, make_channel
+from .channel import PYTHON, SUBDIR, VERSION, Channel, make_channel
 
 ENVIRONMENT = """
 import abacus, tally
@@ -59,11 +61,25 @@ def locked_spec(channel: Channel, tmp_path: Path, only_local: None) -> Callable[
         )
         wanted = "".join(f"  - {one}\n" for one in conda if one != "python")
         (folder / "environment.yml").write_text(
-            f"channels:\n  - {channel.url}\ndependencies:\n  - python {PYTHON}.*\n{wanted}"
+            f"channels:\n  - {channel.url}\nplatforms:\n  - {SUBDIR}\n"
+            f"dependencies:\n  - python {PYTHON}.*\n{wanted}"
         )
         (folder / "requirements.in").write_text("".join(f"{one}\n" for one in pypi))
-        (folder / "conda-lock.yml").write_text(json.dumps(channel.conda_lock(conda), indent=1))
-        (folder / "requirements.lock").write_text(channel.requirements_lock(pypi))
-        return load(folder)
+        spec = load(folder)
+        inputs = read_inputs(spec)
+        lock = channel.conda_lock(conda)
+        lock["metadata"]["custom_metadata"] = inputs.conda_digests
+        (folder / "conda-lock.yml").write_text(json.dumps(lock, indent=1))
+        notes = {"requirements.in": inputs.requirements_digest, "python": VERSION}
+        notes["platforms"] = platforms_note(inputs)
+        head = "".join(f"# {key}: {value}\n" for key, value in notes.items())
+        (folder / "requirements.lock").write_text(head + channel.requirements_lock(pypi))
+        return spec
 
     return write
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty store."""
+    return Store(tmp_path / "store-of-envs")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from envhub.build import Lock, LockInvalid, LockMissing, WrongPlatform, read_lock
+from envhub.build import LockInvalid, LockMissing, WrongPlatform, read_lock
 from envhub.spec import Spec
 
 from .channel import PYTHON, SUBDIR, VERSION, Channel
@@ -68,10 +69,9 @@ def test_the_digest_is_another_when_anything_installed_is_another(locked_spec: L
     lock = read_lock(spec)
     first = lock.conda[0]
     values = {key: {"version": "9", "url": first.url + "x", "sha256": "0" * 64}[key]}
-    changed = type(first)(**{name: values.get(name, getattr(first, name)) for name in first.__slots__})
-    other = Lock(lock.spec, lock.platform, (changed, *lock.conda[1:]), lock.pypi, lock.setup)
-    assert other.digest != lock.digest
-    assert Lock(lock.spec, lock.platform, lock.conda, (), lock.setup).digest != lock.digest
+    changed = replace(first, **values)
+    assert replace(lock, conda=(changed, *lock.conda[1:])).digest != lock.digest
+    assert replace(lock, pypi=()).digest != lock.digest
 
 
 def test_a_plain_virtual_environment_has_a_digest_without_the_conda_packages(locked_spec: LockedSpec) -> None:
@@ -100,7 +100,7 @@ def test_missing_locks_are_named_with_the_command_that_makes_them(locked_spec: L
     spec = locked_spec()
     assert spec.path is not None
     (spec.path / "requirements.lock").unlink()
-    assert f"{spec.path / 'requirements.lock'} is missing; make it with: envhub lock probe" in refusal(
+    assert f"{spec.path / 'requirements.lock'} is missing; make it with: envhub lock {spec.path}" in refusal(
         spec, LockMissing
     )
     (spec.path / "requirements.in").unlink()
@@ -117,7 +117,11 @@ def test_another_platform_is_refused_with_both_names(locked_spec: LockedSpec) ->
     spec = locked_spec()
     edit(spec, lambda content: content["metadata"].update(platforms=["win-64"]))
     message = refusal(spec, WrongPlatform)
-    assert "is for win-64" in message and f"this is {SUBDIR}" in message and "envhub lock probe" in message
+    assert (
+        "is for win-64" in message
+        and f"this is {SUBDIR}" in message
+        and f"envhub lock {spec.path}" in message
+    )
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
@@ -158,7 +162,7 @@ def test_a_conda_lock_that_was_tampered_with_is_refused(locked_spec: LockedSpec,
     edit(spec, change)
     message = refusal(spec)
     assert complaint in message
-    assert str(spec.path) in message and "envhub lock probe" in message
+    assert str(spec.path) in message and f"envhub lock {spec.path}" in message
 
 
 def test_a_lock_without_python_is_refused(locked_spec: LockedSpec) -> None:

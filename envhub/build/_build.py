@@ -1,0 +1,243 @@
+"""Building a spec's environment: fetch, install, set up, try it, and only then call it complete."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from envhub.build._errors import InstallFailed, SmokeFailed, VenvRefused
+from envhub.build._fetch import Report, Wanted, disk_error, fetch
+from envhub.build._files import SpecFiles
+from envhub.build._fresh import require_fresh
+from envhub.build._lock import Kind, Lock, read_lock
+from envhub.build._mirrors import Mirrors, read_mirrors
+from envhub.build._setup import run_step, variables
+from envhub.build._store import Archive, Built, Store, Work
+from envhub.spec import Spec
+
+_SMOKE_TEST = """
+import importlib, sys
+sys.path.insert(0, sys.argv[1])
+getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
+"""
+_SMOKE_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a build came to.
+
+    Attributes:
+        built: The environment.
+        reused: Whether it was there already, or another process built it meanwhile.
+        seconds: How long that took.
+    """
+
+    built: Built
+    reused: bool
+    seconds: float
+
+
+def _quiet(stage: str, item: str, done: int, total: int) -> None:
+    pass
+
+
+def build(
+    spec: Spec,
+    store: Store,
+    kind: Kind = "conda",
+    *,
+    offline: bool = False,
+    mirrors: Mirrors | None = None,
+    report: Report = _quiet,
+) -> Outcome:
+    """Build the environment of a spec from its locks, unless it is there.
+
+    A build that is refused or fails leaves no environment, and all others as they were; the archives that
+    were fetched and found right stay in the store.
+
+    Args:
+        spec: The spec.
+        store: Where to.
+        kind: A conda prefix; or a plain virtual environment with only the PyPI part, on an interpreter of
+            this machine.
+        offline: Whether only archives in the store may be used.
+        mirrors: The mirrors to fetch from; by default the user's.
+        report: Called with the progress.
+
+    Raises:
+        BuildError: The locks are refused, an archive cannot be had or is not the locked one, or something
+            fails; see its subclasses.
+    """
+    started = time.monotonic()
+    require_fresh(spec)
+    lock = read_lock(spec)
+    if kind == "venv" and lock.native:
+        raise VenvRefused(
+            f"{spec.name}: a virtual environment cannot hold its conda packages {', '.join(lock.native)}; "
+            "use --isolation conda"
+        )
+    files, digest = SpecFiles.of(spec), lock.digest_for(kind)
+    built, reused = store.find(digest, kind), True
+    if built is None:
+        with store.building(digest, kind, lambda: report("wait", spec.name, 0, 0)) as work:
+            built = store.find(digest, kind)
+            if built is None:
+                builder = _Builder(
+                    spec, lock, files, kind, store, work, offline, mirrors or read_mirrors(), report
+                )
+                built, reused = builder.run(), False
+    store.use(files.folder, built)
+    return Outcome(built, reused, time.monotonic() - started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """One build, by the one who has the right to it."""
+
+    spec: Spec
+    lock: Lock
+    files: SpecFiles
+    kind: Kind
+    store: Store
+    work: Work
+    offline: bool
+    mirrors: Mirrors
+    report: Report
+
+    def run(self) -> Built:
+        try:
+            archives = self._make()
+            return self.work.complete(
+                kind=self.kind,
+                digest=self.lock.digest_for(self.kind),
+                spec=self.spec.name,
+                python_version=self._smoke_test(),
+                platform=self.lock.platform,
+                created=time.time(),
+                archives=tuple(archives),
+            )
+        except OSError as error:
+            raise disk_error(error, f"{self.spec.name}: {self.work.prefix}") from error
+        finally:
+            if self.store.find(self.lock.digest_for(self.kind), self.kind) is None:
+                shutil.rmtree(self.work.prefix, ignore_errors=True)
+
+    def _make(self) -> list[Archive]:
+        from envhub.build import _wheels
+
+        wanted = self._conda_archives() if self.kind == "conda" else []
+        conda = len(wanted)
+        if self.lock.pypi:
+            choice = _wheels.Choice(self.lock, self.files.requirements_lock)
+            wanted += choice.from_store(self.store) if self.offline else choice.from_index(self.mirrors)
+        fetched = fetch(
+            wanted, self.store, self.work.scratch, self.mirrors, offline=self.offline, report=self.report
+        )
+        prefix, fd = self.work.prefix, self.work.lock
+        if self.kind == "conda":
+            self._install_conda(fetched[:conda])
+        else:
+            _wheels.make_venv(prefix, self._interpreter(), fd)
+        if self.lock.pypi:
+            self.report("install", f"{len(self.lock.pypi)} PyPI packages", 0, 0)
+            _wheels.install(
+                self.lock,
+                self.files.requirements_lock,
+                fetched[conda:],
+                prefix / "bin/python",
+                self.work.scratch,
+                fd,
+            )
+        for number, step in enumerate(self.lock.setup):
+            self.report("setup", step.name, number, len(self.lock.setup))
+            run_step(self.spec.name, step, self.files, prefix, self.work.scratch, fd)
+        managers = ["conda"] * conda + ["pypi"] * len(self.lock.pypi)
+        return [_archive(one, manager) for one, manager in zip(wanted, managers, strict=True)]
+
+    def _conda_archives(self) -> list[Wanted]:
+        return [
+            Wanted(
+                f"{one.name} {one.version}",
+                self.files.conda_lock,
+                one.file_name,
+                one.url,
+                one.sha256,
+                one.md5,
+            )
+            for one in self.lock.conda
+        ]
+
+    def _install_conda(self, archives: Sequence[Path]) -> None:
+        from envhub.build import _install
+
+        done: list[str] = []
+
+        def on_linked(name: str) -> None:
+            done.append(name)
+            self.report("install", name, len(done), len(archives))
+
+        self.report("install", "conda packages", 0, len(archives))
+        _install.install(
+            self.lock, self.files, archives, self.work.prefix, self.work.scratch, self.work.lock, on_linked
+        )
+
+    def _interpreter(self) -> Path:
+        """An interpreter of this machine of the locked version, for a plain virtual environment."""
+        if self.lock.python == f"{sys.version_info.major}.{sys.version_info.minor}":
+            return Path(sys.executable)
+        found = shutil.which(f"python{self.lock.python}")
+        if found is None:
+            raise VenvRefused(
+                f"{self.spec.name}: its locks are for Python {self.lock.python}, and there is no "
+                f"python{self.lock.python} on the PATH; install one, or use --isolation conda"
+            )
+        return Path(found)
+
+    def _smoke_test(self) -> str:
+        """Import the entry point in the environment; returns the version of its interpreter."""
+        self.report("try", self.spec.entry_point, 0, 0)
+        module, _, attribute = self.spec.entry_point.partition(":")
+        python = self.work.prefix / "bin" / "python"
+        limit = max(_SMOKE_LIMIT_S, self.spec.limits.load_timeout_s)
+        command = [str(python), "-I", "-B", "-c", _SMOKE_TEST, str(self.files.folder), module, attribute]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.work.scratch,
+                env=variables(self.work.prefix),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=limit,
+                pass_fds=[self.work.lock],
+            )
+            version = subprocess.run([str(python), "-I", "-V"], capture_output=True, text=True, check=True)
+        except subprocess.TimeoutExpired:
+            raise SmokeFailed(
+                f"{self.spec.name}: importing {self.spec.entry_point} in the built environment took "
+                f"longer than {limit:g} s"
+            ) from None
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise InstallFailed(
+                f"{self.spec.name}: the interpreter that was installed does not run: {error}"
+            ) from error
+        if done.returncode:
+            raise SmokeFailed(
+                f"{self.spec.name}: {self.spec.entry_point} cannot be imported in the built environment:\n"
+                f"{done.stderr[-3000:].strip()}\n"
+                "What it imports belongs in environment.yml or requirements.in"
+            )
+        return re.sub(r"^Python ", "", version.stdout.strip())
+
+
+def _archive(one: Wanted, manager: str) -> Archive:
+    name, _, version = one.label.partition(" ")
+    return Archive(name, version, manager, one.sha256)

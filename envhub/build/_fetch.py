@@ -1,0 +1,224 @@
+"""Fetching archives: from the store or from where the lock says, and every byte hashed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from envhub.build._errors import DiskFull, FetchFailed, HashMismatch, NotCached
+from envhub.build._mirrors import Mirrors, config_file
+from envhub.build._store import Store
+
+if TYPE_CHECKING:
+    import httpx
+
+Report = Callable[[str, str, int, int], None]
+"""Called with a stage ("fetch", "install", …), what it is at, how much of that is done, and of how much (0:
+nobody knows). May be called from several threads."""
+
+PARALLEL = 6
+TRIES = 3
+SPARE_BYTES = 64 * 2**20
+"""What is left free on the disk."""
+_BLOCK = 2**18
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An archive that has to be there.
+
+    Attributes:
+        label: The package, for messages: "python 3.11.14".
+        lock: The file that names it.
+        file_name: What it is called.
+        url: Where it comes from, before mirrors.
+        sha256: Its SHA-256.
+        md5: Its MD5, where the lock has it.
+    """
+
+    label: str
+    lock: Path
+    file_name: str
+    url: str
+    sha256: str
+    md5: str | None = None
+
+
+def fetch(
+    wanted: Sequence[Wanted], store: Store, scratch: Path, mirrors: Mirrors, *, offline: bool, report: Report
+) -> list[Path]:
+    """Have archives in the store, several at a time, and return their files in the same order.
+
+    What is there already is hashed again. What is fetched is hashed before it is kept. After a failure
+    nothing more is begun, and what was fetched until then is kept.
+
+    Raises:
+        HashMismatch: An archive is not the one that was locked.
+        NotCached: One is missing, and `offline`.
+        FetchFailed: One cannot be fetched.
+        DiskFull: They do not fit on the disk.
+    """
+    stop = threading.Event()
+    with _client() as client, ThreadPoolExecutor(PARALLEL) as threads:
+        job = _Job(store, scratch, mirrors, offline, report, client, stop)
+        futures = [threads.submit(job.have, one) for one in wanted]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            stop.set()
+            threads.shutdown(cancel_futures=True)
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    store: Store
+    scratch: Path
+    mirrors: Mirrors
+    offline: bool
+    report: Report
+    client: httpx.Client
+    stop: threading.Event
+
+    def have(self, one: Wanted) -> Path:
+        kept = self._kept(one)
+        if kept:
+            size = kept.stat().st_size
+            self.report("fetch", one.label, size, size)
+            return kept
+        if self.offline:
+            raise NotCached(
+                f"{one.label} ({one.lock}): {one.file_name} is not in the store {self.store.root} (or was "
+                "altered there), and --offline fetches nothing; build once without it"
+            )
+        part = self.scratch / f"{one.sha256}.part"
+        for last in (*[False] * (TRIES - 1), True):
+            try:
+                digests = self._transfer(one, part)
+                break
+            except _Interrupted as reason:
+                if last or self.stop.is_set():
+                    raise self._failed(one, str(reason)) from reason
+        self._compare(one, *digests)
+        return self.store.keep(part, one.sha256, one.file_name)
+
+    def _kept(self, one: Wanted) -> Path | None:
+        """The archive in the store, hashed again; one that was altered there is dropped."""
+        file = self.store.archive(one.sha256)
+        if file is None:
+            return None
+        sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+        with file.open("rb") as opened:
+            while block := opened.read(_BLOCK):
+                sha256.update(block)
+                md5.update(block)
+        if sha256.hexdigest() != one.sha256:
+            self.store.drop(one.sha256)
+            return None
+        self._compare(one, sha256.hexdigest(), md5.hexdigest())
+        return file
+
+    def _compare(self, one: Wanted, sha256: str, md5: str) -> None:
+        for name, locked, found in (("sha256", one.sha256, sha256), ("md5", one.md5, md5)):
+            if locked is not None and found != locked:
+                raise HashMismatch(
+                    f"{one.label}: {one.file_name} is not the archive that was locked: its {name} is "
+                    f"{found}, and {one.lock} says {locked}. Either the archive at "
+                    f"{self.mirrors.there(one.url)} was replaced or the lock was altered: restore the lock, "
+                    "or make it again if you trust the new archive"
+                )
+
+    def _transfer(self, one: Wanted, part: Path) -> tuple[str, str]:
+        """Write an archive to a file; returns its SHA-256 and MD5."""
+        sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+        done = 0
+        with self._source(one) as (size, blocks):
+            free = shutil.disk_usage(self.scratch).free
+            if size + SPARE_BYTES > free:
+                raise DiskFull(
+                    f"{one.label}: {one.file_name} has {_megabytes(size)} and {self.store.root} has "
+                    f"{_megabytes(free)} left; free some space (envhub store gc), or name a store on another "
+                    "disk with --store"
+                )
+            try:
+                with part.open("wb") as file:
+                    for block in blocks:
+                        if self.stop.is_set():
+                            raise _Interrupted("another package failed")
+                        file.write(block)
+                        sha256.update(block)
+                        md5.update(block)
+                        done += len(block)
+                        self.report("fetch", one.label, done, size)
+            except OSError as error:
+                raise disk_error(error, f"{one.label}: {part}") from error
+        return sha256.hexdigest(), md5.hexdigest()
+
+    @contextlib.contextmanager
+    def _source(self, one: Wanted) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """Open an archive: its size (0 where nobody says) and its bytes."""
+        import httpx
+
+        url = self.mirrors.there(one.url)
+        if url.startswith("file://"):
+            path = Path(unquote(urlsplit(url).path))
+            try:
+                file = path.open("rb")
+            except OSError as error:
+                raise self._failed(one, error.strerror or str(error)) from error
+            with file:
+                yield path.stat().st_size, iter(lambda: file.read(_BLOCK), b"")
+            return
+        try:
+            with self.client.stream("GET", url) as answer:
+                if answer.status_code >= 500 or answer.status_code == 429:
+                    raise _Interrupted(f"the server answered {answer.status_code}")
+                if answer.status_code != 200:
+                    raise self._failed(one, f"the server answered {answer.status_code}")
+                yield int(answer.headers.get("content-length", 0)), answer.iter_raw(_BLOCK)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise _Interrupted(str(error) or type(error).__name__) from error
+
+    def _failed(self, one: Wanted, reason: str) -> FetchFailed:
+        return FetchFailed(
+            f"{one.label} ({one.lock}): {self.mirrors.there(one.url)} cannot be fetched: {reason}. Check the "
+            f"network, or name a mirror under [mirrors] in {config_file()}; what is in the store already can "
+            "be built with --offline"
+        )
+
+
+class _Interrupted(Exception):
+    """A transfer broke off; trying again may help."""
+
+
+def disk_error(error: OSError, where: str) -> DiskFull | OSError:
+    """Return what to raise for a failed write: a full disk has an error of its own."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(
+            f"{where}: the disk is full; free some space (envhub store gc), or name a store on another disk "
+            "with --store"
+        )
+    return error
+
+
+def _client() -> httpx.Client:
+    import httpx
+
+    return httpx.Client(
+        follow_redirects=True,
+        timeout=httpx.Timeout(60, connect=20),
+        headers={"Accept-Encoding": "identity"},  # the archive's own bytes, as they were hashed
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB"
