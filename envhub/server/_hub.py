@@ -30,7 +30,7 @@ class HubSettings:
         host: The name or address the hub is called by besides loopback ones; matters where everybody is
             let in (see `Gate`).
         max_body_bytes: The largest request body.
-        request_timeout_s: How long a request may take to arrive; for whoever runs the server (`http_protocol`).
+        request_timeout_s: How long a request may take to arrive (see `http_protocol`).
         max_queue: How many callers may wait for replicas of one environment.
         care: How much memory a worker may hold, and when it is replaced.
         sessions: What holds for a session whose opener says nothing.

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with what it lacks: bounds on a request's head and time, and the one shape of errors."""
+"""uvicorn's HTTP protocol with what it lacks: bounds on a request's head and time, one shape of errors."""
 
 from __future__ import annotations
 
