@@ -32,6 +32,7 @@ from envhub.build._inputs import Inputs, read_inputs
 from envhub.build._lock import CondaPackage, Kind, Lock, PypiPackage, host_platform, read_lock
 from envhub.build._mirrors import Mirrors, read_mirrors
 from envhub.build._relock import Relocked, lock_conda, lock_pypi, relock
+from envhub.build._runtime import find_runtime
 from envhub.build._setup import SetupInput, SetupStep
 from envhub.build._store import Archive, Built, Removed, Store
 
@@ -72,6 +73,7 @@ __all__ = [
     "WrongPlatform",
     "build",
     "check_fresh",
+    "find_runtime",
     "host_platform",
     "lock_conda",
     "lock_pypi",

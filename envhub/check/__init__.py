@@ -43,7 +43,7 @@ async def run_checks(served: ServedSpec) -> AsyncIterator[Result]:
 
 async def _load(lab: Lab) -> str:
     await lab.start()
-    return f"built in Python {lab.description['python']}"
+    return f"built in Python {lab.description['python']}; isolation: {lab.served.runtime}"
 
 
 async def _judge(name: str, check: Awaitable[str], served: ServedSpec) -> Result:

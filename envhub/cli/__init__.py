@@ -37,6 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=None if arguments is None else list(arguments), prog_name="envhub")
     except (SpecError, CommandError) as error:
         _fail(str(error))
+    except Exception as error:
+        build = sys.modules.get("envhub.build")  # the light commands don't import it
+        if build is None or not isinstance(error, build.BuildError):
+            raise
+        _fail(str(error))
 
 
 def _fail(message: str) -> None:

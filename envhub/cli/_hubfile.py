@@ -7,11 +7,13 @@ port = 8000
 token = "…"            # or the environment variable ENVHUB_TOKEN
 replicas = 1           # of each environment below that does not say
 workers = 2            # likewise
+isolation = "auto"     # likewise: "auto", "conda", "venv" or "host"
 
 [[env]]
 spec = "webshop"       # as --env takes it; a path is relative to this file
 replicas = 64
 workers = 2
+isolation = "conda"
 [env.set]              # as --set webshop.mode=faithful
 mode = "faithful"
 ```
@@ -23,16 +25,20 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from envhub.pool import PoolPlan
 from envhub.spec import (
     Assignment,
     EnvArgument,
+    IsolationArgument,
+    ServedSpec,
     SettingsInvalid,
     Spec,
     Table,
+    Wanted,
+    complaint_about_isolation,
     find,
+    isolations_of,
     settings_of,
 )
 
@@ -45,6 +51,7 @@ class EnvConfig:
     replicas: int | None = None
     workers: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    isolation: Wanted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,24 @@ class HubConfig:
     replicas: int | None = None
     workers: int | None = None
     envs: tuple[EnvConfig, ...] = ()
+    isolation: Wanted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EnvPlan:
+    """One environment to serve, with everything decided but its interpreter.
+
+    Attributes:
+        served: The spec and its settings.
+        replicas: How many environments live at once.
+        workers: How many processes host them; None means one a core.
+        isolation: What it is to run in.
+    """
+
+    served: ServedSpec
+    replicas: int
+    workers: int | None
+    isolation: Wanted
 
 
 def read_hub_file(file: Path) -> HubConfig:
@@ -74,6 +99,7 @@ def read_hub_file(file: Path) -> HubConfig:
         replicas=_whole(serve, "replicas"),
         workers=_whole(serve, "workers"),
         envs=tuple(_env(table) for table in root.tables("env")),
+        isolation=_isolation(serve),
     )
     serve.finish()
     root.finish()
@@ -86,7 +112,8 @@ def envs_to_serve(
     assignments: Iterable[Assignment] = (),
     replicas: int = 1,
     workers: int | None = None,
-) -> list[PoolPlan]:
+    isolations: Iterable[IsolationArgument] = (),
+) -> list[EnvPlan]:
     """Find every environment that is asked for and decide its settings.
 
     Args:
@@ -95,6 +122,7 @@ def envs_to_serve(
         assignments: The `--set` arguments; they win over the file.
         replicas: Of an environment for which nothing says how many.
         workers: Likewise; None means one a core.
+        isolations: The `--isolation` arguments; they win over the file.
 
     Raises:
         SpecError: a spec that is not found or not valid, a wrong setting, a spec asked for twice.
@@ -120,11 +148,13 @@ def envs_to_serve(
         else:
             wanted[spec.name] = spec, EnvConfig(argument.ref, argument.replicas)
     settings = settings_of(assignments, wanted)
+    wanted_isolations = isolations_of(isolations, wanted)
     return [
-        PoolPlan(
+        EnvPlan(
             served=spec.resolve({**env.settings, **settings[spec.name]}),
             replicas=env.replicas or config.replicas or replicas,
             workers=env.workers or config.workers or workers,
+            isolation=wanted_isolations[spec.name] or env.isolation or config.isolation or "auto",
         )
         for spec, env in wanted.values()
     ]
@@ -137,9 +167,18 @@ def _env(table: Table) -> EnvConfig:
         replicas=_whole(table, "replicas"),
         workers=_whole(table, "workers"),
         settings={key: settings.any(key) for key in settings.keys()} if settings else {},
+        isolation=_isolation(table),
     )
     table.finish()
     return env
+
+
+def _isolation(table: Table) -> Wanted | None:
+    text = table.optional("isolation", str)
+    complaint = None if text is None else complaint_about_isolation(text)
+    if complaint:
+        raise table.fail("isolation", complaint)
+    return cast(Wanted | None, text)
 
 
 def _from_here(ref: str, folder: Path) -> str:

@@ -30,7 +30,6 @@ KEEP_ALIVE_S = 75
 to know."""
 SHUTDOWN_S = 1
 """How long requests under way may take once the hub is told to stop."""
-_ISOLATION = "the hub's own Python environment, not a conda-locked one"
 
 
 def run_hub(
@@ -185,6 +184,8 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
             "url": url,
             "pid": os.getpid(),
             "envs": {info.name: info.replicas["total"] for info in infos},
+            "isolation": {info.name: info.isolation for info in infos},
+            "lock_digest": {info.name: info.lock_digest for info in infos},
         }
         print(json.dumps(ready), flush=True)
         return
@@ -194,8 +195,9 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
     for info in infos:
         console.print(f"  [bold]{info.name}[/] {info.version}: {escape(info.summary)}")
         replicas, workers = _count(info.replicas["total"], "replica"), _count(info.workers, "worker process")
-        console.print(f"    {replicas} in {workers}; isolation: {info.isolation} ({_ISOLATION})")
-        changed = _changed(hub.pools[info.name].served)
+        served = hub.pools[info.name].served
+        console.print(f"    {replicas} in {workers}; isolation: {served.runtime}", highlight=False)
+        changed = _changed(served)
         if changed:
             console.print(f"    settings: {changed}", markup=False)
         if info.data:

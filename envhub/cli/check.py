@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import Progress
 
+from envhub.cli._options import IsolationOption, StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.cli.show import SpecArgument
 from envhub.spec import Assignment, ServedSpec, check_data, find, settings_of
@@ -23,17 +24,25 @@ def check(
     settings: Annotated[
         list[str], typer.Option("--set", metavar="SPEC.KEY=VALUE", help="A setting or limit.")
     ] = [],  # noqa: B006  typer reads it and nothing changes it
+    isolation: IsolationOption = "auto",
+    store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that a spec keeps the hub's rules.
 
     Plays it in real workers. The exit status is 1 when it breaks a rule.
     """
+    from envhub.build import Store
+    from envhub.cli._runtimes import holding, with_runtime
+
     found = find(spec)
     check_data(found)
     assignments = map(Assignment.parse, settings)
     served = found.resolve(settings_of(assignments, [found.name])[found.name])
-    results = asyncio.run(_run(served))
+    kept = Store(store)
+    served = with_runtime(served, isolation, kept)
+    with holding(served, kept):
+        results = asyncio.run(_run(served))
     if as_json:
         print_json(results)
     else:

@@ -11,8 +11,9 @@ import typer
 
 from envhub.cli import CommandError
 from envhub.cli._hubfile import HubConfig, envs_to_serve, read_hub_file
+from envhub.cli._options import StoreOption
 from envhub.record import Log, LogBusy, Recorder
-from envhub.spec import Assignment, EnvArgument
+from envhub.spec import Assignment, EnvArgument, IsolationArgument
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 
@@ -30,6 +31,14 @@ def serve(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="SPEC.KEY=VALUE", help="A setting of a spec.")
     ] = None,
+    isolation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[SPEC=]auto|conda|venv|host",
+            help="What environments run in: auto is conda if it is built, else the hub's own interpreter.",
+        ),
+    ] = None,
+    store: StoreOption = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", exists=True, dir_okay=False, help="A hub.toml that says all this."),
@@ -88,7 +97,9 @@ def serve(
     if context.args:
         wanted = " ".join(f"--env {argument}" for argument in context.args)
         raise CommandError(f"serve takes options only: did you mean {wanted}?")
-    from envhub.cli._serving import run_hub  # here, so that the light commands stay quick
+    from envhub.build import Store  # here, so that the light commands stay quick
+    from envhub.cli._runtimes import pool_plans
+    from envhub.cli._serving import run_hub
     from envhub.pool import WorkerCare
     from envhub.server import HubSettings, Tokens, read_tokens, set_up_logs
     from envhub.session import SessionSettings
@@ -96,7 +107,8 @@ def serve(
     file = read_hub_file(config) if config is not None else HubConfig()
     arguments = [EnvArgument.parse(text) for text in env or []]
     assignments = [Assignment.parse(text) for text in settings or []]
-    plans = envs_to_serve(file, arguments, assignments, replicas, workers)
+    isolations = [IsolationArgument.parse(text) for text in isolation or []]
+    plans = envs_to_serve(file, arguments, assignments, replicas, workers, isolations)
     if not plans:
         raise CommandError("nothing to serve: add --env NAME (see `envhub list`) or --config hub.toml")
     as_json_lines = log_format == "json" or (log_format is None and not sys.stderr.isatty())
@@ -111,15 +123,16 @@ def serve(
         care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
         sessions=SessionSettings(idle_timeout_s=idle_timeout),
     )
-    run_hub(
-        plans,
-        hub_settings,
-        _open_recorder(record, state_dir),
-        host=listen_on,
-        port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
-        as_json=as_json,
-        drain_timeout_s=drain_timeout,
-    )
+    with pool_plans(plans, Store(store)) as decided:
+        run_hub(
+            decided,
+            hub_settings,
+            _open_recorder(record, state_dir),
+            host=listen_on,
+            port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
+            as_json=as_json,
+            drain_timeout_s=drain_timeout,
+        )
 
 
 def _open_recorder(record: Path | None, state_dir: Path | None) -> Recorder | None:

@@ -6,7 +6,14 @@ import pytest
 
 from envhub.cli._hubfile import EnvConfig, HubConfig, envs_to_serve, read_hub_file
 from envhub.cli.new import write_skeleton
-from envhub.spec import Assignment, ConfigError, EnvArgument, SettingsInvalid, SpecNotFound
+from envhub.spec import (
+    Assignment,
+    ConfigError,
+    EnvArgument,
+    IsolationArgument,
+    SettingsInvalid,
+    SpecNotFound,
+)
 
 WHOLE = """
 [serve]
@@ -15,10 +22,12 @@ port = 8080
 token = "secret"
 replicas = 2
 workers = 3
+isolation = "host"
 [[env]]
 spec = "frozenlake"
 replicas = 16
 workers = 1
+isolation = "venv"
 [env.set]
 test_size = 50
 max_episode_steps = 5
@@ -41,9 +50,10 @@ def test_everything_a_hub_file_says(tmp_path: Path) -> None:
         replicas=2,
         workers=3,
         envs=(
-            EnvConfig("frozenlake", 16, 1, {"test_size": 50, "max_episode_steps": 5}),
+            EnvConfig("frozenlake", 16, 1, {"test_size": 50, "max_episode_steps": 5}, "venv"),
             EnvConfig("echo"),
         ),
+        isolation="host",
     )
     assert read_hub_file(write(tmp_path, "")) == HubConfig()
 
@@ -61,6 +71,11 @@ def test_everything_a_hub_file_says(tmp_path: Path) -> None:
             "[[env]]\nspec = 'echo'\n[[env]]\nspec = 'echo'\nreplica = 3",
             "env[1].replica: unknown key (did you mean",
         ),
+        (
+            "[serve]\nisolation = 'docker'",
+            "serve.isolation: 'docker' is none of auto, conda, venv, host",
+        ),
+        ("[[env]]\nspec = 'echo'\nisolation = 'Conda'", "(did you mean 'conda'?)"),
         ("[env]\nspec = 'echo'", "env: must be an array"),
         ("[", "not TOML"),
     ],
@@ -103,6 +118,28 @@ def test_defaults_fill_what_nothing_says() -> None:
     assert (echo.replicas, echo.workers) == (1, None)
     (echo,) = envs_to_serve(HubConfig(), [EnvArgument("echo")], replicas=9, workers=2)
     assert (echo.replicas, echo.workers) == (9, 2)
+
+
+def test_the_isolation_that_is_said_closest_to_the_environment_counts(tmp_path: Path) -> None:
+    config = read_hub_file(write(tmp_path, WHOLE))
+    parse = IsolationArgument.parse
+    for arguments, wanted in (
+        ((), ["venv", "host"]),
+        ((parse("conda"),), ["conda", "conda"]),
+        ((parse("echo=auto"), parse("conda")), ["conda", "auto"]),
+        ((parse("frozenlake=host"),), ["host", "host"]),
+    ):
+        assert [plan.isolation for plan in envs_to_serve(config, isolations=arguments)] == wanted
+    (echo,) = envs_to_serve(HubConfig(), [EnvArgument("echo")])
+    assert echo.isolation == "auto", "where nothing says anything"
+
+
+def test_an_isolation_that_means_nothing_is_refused() -> None:
+    with pytest.raises(SettingsInvalid, match=r"--isolation 'hots': 'hots' is none of .*did you mean 'host'"):
+        IsolationArgument.parse("hots")
+    with pytest.raises(SettingsInvalid, match=r"no spec 'ecko' is served.*did you mean 'echo'"):
+        arguments = [IsolationArgument.parse("ecko=conda")]
+        envs_to_serve(HubConfig(), [EnvArgument("echo")], isolations=arguments)
 
 
 def test_a_path_in_the_file_is_relative_to_the_file(tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""Which interpreter a spec's workers run in: decided once, before anything starts, and said everywhere."""
+
+from __future__ import annotations
+
+import sys
+
+from envhub.build._errors import HostUnsuitable, LockMissing, LockStale, NotBuilt, VenvRefused, WrongPlatform
+from envhub.build._fresh import check_fresh
+from envhub.build._host import host_lacks
+from envhub.build._lock import Kind, Lock, read_lock
+from envhub.build._store import Store
+from envhub.spec import HOST, Runtime, Spec, Wanted, reference
+
+
+def find_runtime(spec: Spec, wanted: Wanted, store: Store) -> Runtime:
+    """Find the interpreter that a spec's workers are to run in; nothing is built.
+
+    Args:
+        spec: The spec.
+        wanted: `conda` or `venv`: what was built from the spec's locks. `host`: the hub's own interpreter,
+            if it satisfies the spec. `auto`: conda if it is built, else host.
+        store: Where built environments are.
+
+    Raises:
+        NotBuilt: Nothing is built from the spec's present locks.
+        HostUnsuitable: The hub's own interpreter lacks something the spec asks for.
+        VenvRefused: A virtual environment can't hold what the spec asks for.
+        LockStale: What the locks were made from has changed since.
+        BuildError: The locks are missing, can't be read or are for another platform.
+    """
+    if wanted == "host":
+        return _host(spec)
+    if wanted == "auto":
+        return _auto(spec, store)
+    lock = read_lock(spec)
+    if wanted == "venv":
+        _check_venv(lock)
+    built = _built(spec, lock, wanted, store)
+    if built is None:
+        raise NotBuilt(
+            f"{spec.name}: there is no {wanted} environment of its present lock "
+            f"({lock.digest_for(wanted)}) in {store.root}; make it with {_build_command(spec, wanted)}"
+        )
+    return built
+
+
+def _auto(spec: Spec, store: Store) -> Runtime:
+    """Conda if it is built, else the host if it has everything, else an error that says what to do."""
+    try:
+        lock = read_lock(spec)
+    except (LockMissing, WrongPlatform) as reason:
+        return _host(spec, f"and it has no conda environment: {reason}")
+    built = _built(spec, lock, "conda", store)
+    if built is not None:
+        return built
+    return _host(spec, f"and its conda environment is not built; make it with {_build_command(spec)}")
+
+
+def _host(spec: Spec, next_step: str | None = None) -> Runtime:
+    lacks = host_lacks(spec)
+    if not lacks:
+        return HOST
+    if next_step is None:
+        next_step = f"install that here, or build it an environment of its own with {_build_command(spec)}"
+    raise HostUnsuitable(
+        f"{spec.name}: the hub's own interpreter ({sys.executable}) lacks {', '.join(lacks)}; {next_step}"
+    )
+
+
+def _built(spec: Spec, lock: Lock, kind: Kind, store: Store) -> Runtime | None:
+    """Return what is built from a lock, if the lock is still that of the spec."""
+    digest = lock.digest_for(kind)
+    built = store.find(digest, kind)
+    if built is None:
+        return None
+    freshness = check_fresh(spec)
+    if not freshness.fresh:
+        raise LockStale(
+            f"{spec.name}: what is built is from stale locks: {'; '.join(freshness.reasons)}; "
+            f"run: envhub lock {reference(spec)}, then {_build_command(spec, kind)}"
+        )
+    return Runtime(kind, built.python, digest)
+
+
+def _check_venv(lock: Lock) -> None:
+    if lock.native:
+        raise VenvRefused(
+            f"{lock.spec}: a virtual environment can't hold its conda packages {', '.join(lock.native)}; "
+            "use --isolation conda"
+        )
+
+
+def _build_command(spec: Spec, kind: Kind = "conda") -> str:
+    option = "" if kind == "conda" else f" --isolation {kind}"
+    return f"`envhub build {reference(spec)}{option}`"

@@ -1,0 +1,27 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from envhub.spec import Wanted
+
+IsolationOption = Annotated[
+    Wanted,
+    typer.Option(
+        "--isolation",
+        help="What it runs in: auto is conda if that is built, else the hub's own interpreter.",
+    ),
+]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        envvar="ENVHUB_STORE",
+        help="Where built environments are; default ~/.cache/envhub.",
+    ),
+]

@@ -1,0 +1,48 @@
+"""What the environments of a command run in: decided before anything starts."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from envhub.build import Store, StoreInvalid, find_runtime
+from envhub.cli._hubfile import EnvPlan
+from envhub.pool import PoolPlan
+from envhub.spec import ServedSpec, Wanted
+
+
+@contextlib.contextmanager
+def pool_plans(plans: Iterable[EnvPlan], store: Store) -> Iterator[list[PoolPlan]]:
+    """Decide what each environment runs in and keep it from being removed while the context lasts.
+
+    Raises:
+        BuildError: One of them can't run in what is wanted.
+    """
+    with contextlib.ExitStack() as held:
+        decided = []
+        for plan in plans:
+            served = with_runtime(plan.served, plan.isolation, store)
+            held.enter_context(holding(served, store))
+            decided.append(PoolPlan(served, plan.replicas, plan.workers))
+        yield decided
+
+
+def with_runtime(served: ServedSpec, wanted: Wanted, store: Store) -> ServedSpec:
+    """Decide what an environment runs in.
+
+    Raises:
+        BuildError: It can't run in what is wanted.
+    """
+    return dataclasses.replace(served, runtime=find_runtime(served.spec, wanted, store))
+
+
+@contextlib.contextmanager
+def holding(served: ServedSpec, store: Store) -> Iterator[None]:
+    """Keep what an environment runs in from being removed while the context lasts."""
+    with contextlib.ExitStack() as held:
+        runtime = served.runtime
+        if runtime.isolation != "host" and runtime.lock_digest is not None:
+            with contextlib.suppress(StoreInvalid):  # a store that is only read: nobody here removes anything
+                held.enter_context(store.hold(runtime.lock_digest, runtime.isolation))
+        yield

@@ -1,0 +1,233 @@
+"""Which interpreter a spec gets, from what its locks say and what is built; nothing is built here."""
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from envhub.build import (
+    HostUnsuitable,
+    LockInvalid,
+    LockMissing,
+    LockStale,
+    NotBuilt,
+    Store,
+    VenvRefused,
+    find_runtime,
+    host_platform,
+    read_inputs,
+    read_lock,
+)
+from envhub.spec import HOST, Spec, find, load
+
+SHA = "0" * 64
+ENV = "class Env: ...\n"
+
+
+def lock(spec: Spec, *natives: str, pins: str = "") -> None:
+    """Lock a spec by hand, as `envhub lock` would write it."""
+    assert spec.path is not None
+    packages = [
+        {
+            "name": name,
+            "version": "3.11.14",
+            "manager": "conda",
+            "platform": host_platform(),
+            "dependencies": {},
+            "url": f"https://conda.invalid/{name}-3.11.14-0.conda",
+            "hash": {"sha256": SHA},
+        }
+        for name in ("python", *natives)
+    ]
+    inputs = read_inputs(spec)
+    metadata = {
+        "content_hash": {host_platform(): SHA},
+        "channels": [],
+        "platforms": [host_platform()],
+        "custom_metadata": inputs.conda_digests,
+    }
+    whole = {"version": 1, "metadata": metadata, "package": packages}
+    (spec.path / "conda-lock.yml").write_text(json.dumps(whole))
+    if inputs.requirements is not None:
+        notes = {"requirements.in": inputs.requirements_digest, "python": "3.11.14"}
+        notes["platforms"] = f"{host_platform()} (glibc 2.28)"
+        head = "".join(f"# {name}: {value}\n" for name, value in notes.items())
+        (spec.path / "requirements.lock").write_text(head + pins)
+
+
+@pytest.fixture
+def make_spec(write_spec: Any) -> Callable[..., Spec]:
+    """Write a spec with `environment.yml`, `requirements.in` and locks of both."""
+
+    def make(
+        *natives: str, requirements: str | None = None, python: str = ">=3.9", locked: bool = True
+    ) -> Spec:
+        spec: Spec = write_spec(ENV, f'requires_python = "{python}"\n')
+        assert spec.path is not None
+        asked = "".join(f"  - {name}\n" for name in ("python 3.11.*", "pip", *natives))
+        (spec.path / "environment.yml").write_text(
+            f"channels: [conda-forge]\ndependencies:\n{asked}platforms: [{host_platform()}]\n"
+        )
+        if requirements is not None:
+            (spec.path / "requirements.in").write_text(requirements)
+        if locked:
+            lock(spec, *natives)
+        return load(spec.path)
+
+    return make
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def pretend_built(spec: Spec, store: Store, kind: Any = "conda") -> Path:
+    """Put a virtual environment where a build of the spec would put its result."""
+    digest = read_lock(spec).digest_for(kind)
+    with store.building(digest, kind, lambda: None) as work:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", work.prefix], check=True, timeout=120)
+        built = work.complete(
+            kind=kind,
+            digest=digest,
+            spec=spec.name,
+            python_version=platform.python_version(),
+            platform=host_platform(),
+            created=0.0,
+            archives=(),
+        )
+    return built.python
+
+
+# -- the host ---------------------------------------------------------------------------------------
+
+
+def test_a_spec_without_requirements_runs_on_the_host(write_spec: Any, store: Store) -> None:
+    for spec in (write_spec(ENV), find("gymnasium:CartPole-v1")):
+        assert find_runtime(spec, "auto", store) == HOST
+        assert find_runtime(spec, "host", store) == HOST
+
+
+def test_the_host_is_taken_if_it_satisfies_what_is_asked_for(make_spec: Any, store: Store) -> None:
+    requirements = "# what the tests run in\npytest>=7\nPackaging\nnowhere; python_version < '3'\n"
+    spec = make_spec(requirements=requirements)
+    assert [find_runtime(spec, wanted, store) for wanted in ("auto", "host")] == [HOST, HOST]
+
+
+@pytest.mark.parametrize(
+    ("natives", "requirements", "python", "said"),
+    [
+        ((), "nowhere-to-be-found>=2", ">=3.9", "nowhere-to-be-found>=2 (not installed)"),
+        ((), "pytest<1", ">=3.9", "pytest<1 (installed is "),
+        (("openjdk", "faiss"), None, ">=3.9", "openjdk (a conda package), faiss (a conda package)"),
+        ((), None, "<3.9", f"Python <3.9 (here it is {platform.python_version()})"),
+    ],
+)
+def test_what_the_host_lacks_is_named(
+    make_spec: Any, store: Store, natives: tuple[str, ...], requirements: str, python: str, said: str
+) -> None:
+    spec = make_spec(*natives, requirements=requirements, python=python)
+    for wanted in ("auto", "host"):
+        with pytest.raises(HostUnsuitable) as refused:
+            find_runtime(spec, wanted, store)
+        assert said in str(refused.value)
+        assert sys.executable in str(refused.value)
+        assert f"`envhub build {spec.path}`" in str(refused.value)
+
+
+def test_requirements_count_without_an_environment_file_too(write_spec: Any, store: Store) -> None:
+    spec = write_spec(ENV)
+    (spec.path / "requirements.in").write_text("nowhere-to-be-found\n")
+    with pytest.raises(HostUnsuitable, match=r"nowhere-to-be-found \(not installed\)"):
+        find_runtime(spec, "host", store)
+    with pytest.raises(HostUnsuitable, match=r"no conda environment.*envhub lock"):
+        find_runtime(spec, "auto", store)
+
+
+# -- what is built ----------------------------------------------------------------------------------
+
+
+def test_what_is_not_built_is_an_error_that_names_the_command(make_spec: Any, store: Store) -> None:
+    spec = make_spec()
+    for wanted, command in (("conda", ""), ("venv", " --isolation venv")):
+        with pytest.raises(NotBuilt) as refused:
+            find_runtime(spec, wanted, store)
+        assert f"`envhub build {spec.path}{command}`" in str(refused.value)
+        assert read_lock(spec).digest_for(wanted) in str(refused.value)
+    assert find_runtime(spec, "auto", store) == HOST
+
+
+def test_what_is_built_is_taken_with_its_lock(make_spec: Any, store: Store) -> None:
+    spec = make_spec()
+    python = pretend_built(spec, store)
+    for wanted in ("conda", "auto"):
+        runtime = find_runtime(spec, wanted, store)
+        assert (runtime.isolation, runtime.python) == ("conda", python)
+        assert runtime.lock_digest == read_lock(spec).digest
+        assert runtime.conda_locked and str(runtime) == f"conda, lock {runtime.lock_digest}"
+    assert find_runtime(spec, "host", store) == HOST, "when asked for by name"
+
+
+def test_a_virtual_environment_is_taken_only_by_name_and_is_not_conda_locked(
+    make_spec: Any, store: Store
+) -> None:
+    spec = make_spec()
+    python = pretend_built(spec, store, "venv")
+    assert find_runtime(spec, "auto", store) == HOST
+    runtime = find_runtime(spec, "venv", store)
+    assert (runtime.isolation, runtime.python, runtime.conda_locked) == ("venv", python, False)
+    assert runtime.lock_digest != read_lock(spec).digest
+    assert "not conda-locked" in str(runtime)
+
+
+def test_a_virtual_environment_is_refused_where_only_conda_has_the_packages(
+    make_spec: Any, store: Store
+) -> None:
+    with pytest.raises(VenvRefused, match=r"openjdk.*--isolation conda"):
+        find_runtime(make_spec("openjdk"), "venv", store)
+
+
+def test_what_was_built_from_locks_that_are_stale_by_now_is_refused(make_spec: Any, store: Store) -> None:
+    spec = make_spec(requirements="")
+    pretend_built(spec, store)
+    assert find_runtime(spec, "auto", store).isolation == "conda"
+    (spec.path / "requirements.in").write_text("# a remark changes nothing\n")
+    assert find_runtime(spec, "auto", store).isolation == "conda"
+    (spec.path / "requirements.in").write_text("pytest\n")
+    for wanted in ("conda", "auto"):
+        with pytest.raises(LockStale, match=r"requirements\.in has changed.*envhub lock .*envhub build "):
+            find_runtime(spec, wanted, store)
+
+
+def test_a_new_lock_leaves_the_old_environment_behind(make_spec: Any, store: Store) -> None:
+    spec = make_spec()
+    pretend_built(spec, store)
+    lock(spec, "openjdk")
+    with pytest.raises(NotBuilt):
+        find_runtime(spec, "conda", store)
+
+
+def test_a_lock_that_is_missing_or_broken_is_never_passed_over_in_silence(
+    make_spec: Any, store: Store
+) -> None:
+    spec = make_spec(locked=False)
+    assert find_runtime(spec, "auto", store) == HOST
+    for wanted in ("conda", "venv"):
+        with pytest.raises(LockMissing, match="envhub lock"):
+            find_runtime(spec, wanted, store)
+    (spec.path / "conda-lock.yml").write_text("version: 2\n")
+    for wanted in ("auto", "conda", "venv"):
+        with pytest.raises(LockInvalid, match=r"conda-lock\.yml"):
+            find_runtime(spec, wanted, store)
+
+
+def test_the_import_is_light() -> None:
+    """`envhub list` and `envhub serve` import it, so it brings along no solver and no parser."""
+    script = "import sys, envhub.build; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not {"yaml", "rattler", "conda_lock", "httpx", "rich"} & set(done.stdout.split())
