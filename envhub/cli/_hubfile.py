@@ -5,6 +5,7 @@
 host = "127.0.0.1"
 port = 8000
 token = "…"            # or the environment variable ENVHUB_TOKEN
+tokens = "tokens.toml" # as --tokens takes it; relative to this file
 replicas = 1           # of each environment below that does not say
 workers = 2            # likewise
 isolation = "auto"     # likewise: "auto", "conda", "venv" or "host"
@@ -61,6 +62,7 @@ class HubConfig:
     host: str | None = None
     port: int | None = None
     token: str | None = None
+    tokens: Path | None = None
     replicas: int | None = None
     workers: int | None = None
     envs: tuple[EnvConfig, ...] = ()
@@ -92,10 +94,12 @@ def read_hub_file(file: Path) -> HubConfig:
     """
     root = Table.read(file, SettingsInvalid)
     serve = root.table("serve") or Table({}, file, "serve", SettingsInvalid)
+    tokens = serve.optional("tokens", str)
     config = HubConfig(
         host=serve.optional("host", str),
         port=_whole(serve, "port", least=0, most=65535),
         token=serve.optional("token", str),
+        tokens=None if tokens is None else file.parent / tokens,
         replicas=_whole(serve, "replicas"),
         workers=_whole(serve, "workers"),
         envs=tuple(_env(table) for table in root.tables("env")),

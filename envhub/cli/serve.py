@@ -101,7 +101,7 @@ def serve(
     from envhub.cli._runtimes import pool_plans
     from envhub.cli._serving import run_hub
     from envhub.pool import WorkerCare
-    from envhub.server import HubSettings, Tokens, read_tokens, set_up_logs
+    from envhub.server import HubSettings, Tokens, set_up_logs
     from envhub.session import SessionSettings
 
     file = read_hub_file(config) if config is not None else HubConfig()
@@ -114,9 +114,10 @@ def serve(
     as_json_lines = log_format == "json" or (log_format is None and not sys.stderr.isatty())
     set_up_logs(sys.stderr, as_json_lines, logging.INFO if verbose else logging.WARNING)
     listen_on = host or file.host or DEFAULT_HOST
+    tokens_file = tokens or file.tokens
     hub_settings = HubSettings(
         token=file.token if token is None else token,
-        tokens=None if tokens is None else Tokens(read_tokens(tokens)),
+        tokens=None if tokens_file is None else Tokens.of_file(tokens_file),
         host=listen_on,
         max_body_bytes=max_body_bytes,
         request_timeout_s=request_timeout,

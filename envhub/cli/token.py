@@ -45,7 +45,7 @@ def new(
     append_token(file, made)
     print(text)
     errors.print(
-        f"Shown this once: {file} keeps only its hash. A running hub knows it once it is started again.",
+        f"Shown this once: {file} keeps only its hash. A hub that runs with the file knows it in a moment.",
         markup=False,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -76,7 +75,7 @@ class Hub:
         }
         self.sessions = Sessions(self.pools, self.settings.sessions, recorder)
         await_saved(self.sessions)
-        self._expiry: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
 
     async def start(self) -> None:
@@ -85,7 +84,9 @@ class Hub:
         Raises:
             LoadFailed: An environment can't be loaded; nothing is left running.
         """
-        self._expiry = asyncio.create_task(self.sessions.expire_idle())
+        self._tasks.append(asyncio.create_task(self.sessions.expire_idle()))
+        if self.settings.tokens is not None:
+            self._tasks.append(asyncio.create_task(self.settings.tokens.follow()))
         starting = [asyncio.create_task(pool.start()) for pool in self.pools.values()]
         try:
             await resume(self.sessions, asyncio.gather(*starting))
@@ -99,10 +100,9 @@ class Hub:
     async def stop(self) -> None:
         """Ends every session and every process."""
         self._stopping = True
-        if self._expiry is not None:
-            self._expiry.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._expiry
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self.sessions.draining = True
         self.sessions.close_all()
         await asyncio.gather(*(pool.stop() for pool in self.pools.values()))

@@ -18,21 +18,28 @@ secrets from having equal hashes. Hashes are compared in constant time.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import hmac
+import logging
 import os
 import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from envhub.session import Caller
 from envhub.spec import SettingsInvalid, Table
 
+log = logging.getLogger("envhub.server")
+
 Role = Literal["client", "admin"]
+
+LOOK_S = 1.0
+"""How often a hub looks whether its tokens file has changed."""
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEARER = b"bearer "
@@ -130,19 +137,68 @@ class Tokens:
     """The tokens a hub knows.
 
     Args:
-        tokens: What the file has.
+        tokens: What they are.
     """
 
     def __init__(self, tokens: Iterable[Token]) -> None:
-        self._known = {
-            token.name.encode(): (
-                token,
-                Caller(token.name, token.role == "admin", token.max_sessions, token.requests_per_s),
-            )
-            for token in tokens
-        }
+        self._known: dict[bytes, tuple[Token, Caller]] = {}
+        self._file: Path | None = None
+        self._taken = self._seen = _Mark(0, 0, 0)
         nobody, _ = Token.make("nobody", "client")
         self._nobody = nobody, Caller("nobody")
+        self.replace(tokens)
+
+    @classmethod
+    def of_file(cls, file: Path) -> Tokens:
+        """The tokens of a file; `refresh` takes over what becomes of it.
+
+        Raises:
+            SettingsInvalid: As `read_tokens`.
+        """
+        mark = _mark(file)  # before reading: what changes meanwhile is read again
+        tokens = cls(read_tokens(file))
+        tokens._file, tokens._taken, tokens._seen = file, mark, mark
+        return tokens
+
+    async def follow(self) -> None:
+        """Calls `refresh` now and then, for as long as the hub runs."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Takes over what the file says now, if it has changed and was left alone since the last call.
+
+        A file that can't be read or is not valid changes nothing; the log says why.
+        """
+        if self._file is None:
+            return
+        mark, before = _mark(self._file), self._seen
+        self._seen = mark
+        if mark != before or mark == self._taken:  # unchanged, or somebody may be writing it just now
+            return
+        self._taken = mark
+        try:
+            self.replace(read_tokens(self._file))
+        except SettingsInvalid as error:
+            log.error("the tokens stay what they were: %s", error)
+        else:
+            log.warning("%s has changed: %d tokens are known now", self._file, len(self))
+
+    def replace(self, tokens: Iterable[Token]) -> None:
+        """Forgets every token but these. Whoever shows a forgotten one, or did so on a stream, is refused."""
+        known = {}
+        for token in tokens:
+            name, may = token.name.encode(), (token.role == "admin", token.max_sessions, token.requests_per_s)
+            before, caller = self._known.get(name, self._nobody)
+            if before.digest == token.digest:
+                caller.allow(*may)
+            else:
+                caller = Caller(token.name, *may)
+            known[name] = token, caller
+        for name, (_, caller) in self._known.items():
+            caller.revoked = name not in known or known[name][1] is not caller
+        self._known = known
 
     def __len__(self) -> int:
         return len(self._known)
@@ -157,6 +213,22 @@ class Tokens:
         right = hmac.compare_digest(_digest(token.salt, secret), token.digest)
         is_bearer = authorization[: len(_BEARER)].lower() == _BEARER
         return caller if right and is_bearer and token is not self._nobody[0] else None
+
+
+class _Mark(NamedTuple):
+    """By what one sees that a file has changed."""
+
+    changed_ns: int
+    size: int
+    inode: int
+
+
+def _mark(file: Path) -> _Mark:
+    try:
+        found = file.stat()
+    except OSError:
+        return _Mark(0, 0, 0)
+    return _Mark(found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _digest(salt: bytes, secret: bytes) -> bytes:

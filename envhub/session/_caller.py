@@ -34,10 +34,18 @@ class Caller:
         requests_per_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.name, self.admin, self.max_sessions = name, admin, max_sessions
-        self._rate, self._clock = requests_per_s, clock
+        self.name = name
+        self.revoked = False
+        """Whether the token is no longer this hub's; a stream that it opened may still be there."""
+        self._clock = clock
+        self._left, self._at = float("inf"), clock()
+        self.allow(admin, max_sessions, requests_per_s)
+
+    def allow(self, admin: bool, max_sessions: int | None, requests_per_s: float | None) -> None:
+        """Says anew what they may do and have; what they spent stays spent."""
+        self.admin, self.max_sessions, self._rate = admin, max_sessions, requests_per_s
         self._burst = max(1.0, requests_per_s or 0.0)
-        self._left, self._at = self._burst, clock()
+        self._left = min(self._left, self._burst)
 
     def owns(self, owner: str | None) -> bool:
         """Whether what belongs to `owner` is theirs to see and use."""
@@ -47,8 +55,11 @@ class Caller:
         """Counts one request.
 
         Raises:
-            HubError: It is one too many; the details say in how many seconds the next one will pass.
+            HubError: It is one too many; the details say in how many seconds the next one will pass. Or the
+                token was revoked.
         """
+        if self.revoked:
+            raise HubError("unauthorized", f"the token {self.name!r} was taken out of this hub's tokens file")
         if self._rate is None:
             return
         now = self._clock()

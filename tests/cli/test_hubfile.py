@@ -20,6 +20,7 @@ WHOLE = """
 host = "0.0.0.0"
 port = 8080
 token = "secret"
+tokens = "keys/tokens.toml"
 replicas = 2
 workers = 3
 isolation = "host"
@@ -47,6 +48,7 @@ def test_everything_a_hub_file_says(tmp_path: Path) -> None:
         host="0.0.0.0",
         port=8080,
         token="secret",
+        tokens=tmp_path / "keys" / "tokens.toml",
         replicas=2,
         workers=3,
         envs=(

@@ -80,7 +80,9 @@ def test_what_is_wrong_is_said_and_nothing_changes(
 
 def test_serve_refuses_a_tokens_file_that_lets_nobody_in(capsys: pytest.CaptureFixture[str]) -> None:
     Path("tokens.toml").write_text("# none yet\n")
-    with pytest.raises(SystemExit) as ended:
-        main(["serve", "--env", "echo", "--port", "0", "--tokens", "tokens.toml"])
-    assert ended.value.code == 2
-    assert "envhub token new" in capsys.readouterr().err
+    Path("hub.toml").write_text('[serve]\nport = 0\ntokens = "tokens.toml"\n')
+    for arguments in (["--port", "0", "--tokens", "tokens.toml"], ["--config", "hub.toml"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["serve", "--env", "echo", *arguments])
+        assert ended.value.code == 2
+        assert "envhub token new" in capsys.readouterr().err

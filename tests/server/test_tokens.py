@@ -1,6 +1,7 @@
 """Tokens with names: the file, the hashes, whose sessions are whose, and quotas."""
 
 import ast
+import dataclasses
 import fcntl
 import inspect
 import stat
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from envhub.server import Token, Tokens, append_token, read_tokens
+from envhub.server import Token, Tokens, _tokens, append_token, read_tokens
 from envhub.session import Caller, HubError
 from envhub.spec import SettingsInvalid
 
@@ -404,3 +405,102 @@ def test_each_message_of_the_stream_is_a_request(make_server: Any, make_plan: An
     assert [one["id"] for one in answers] == list(range(messages))
     assert refused and {one["error"]["code"] for one in refused} == {"quota_exceeded"}
     assert all(one["error"]["details"]["retry_after_s"] > 0 for one in refused)
+
+
+# -- a file that changes ----------------------------------------------------------------------------
+
+
+def write(file: Path, *tokens: Token) -> None:
+    """Writes a tokens file as editors do: another one in its place."""
+    new = file.with_suffix(".new")
+    new.write_text("\n".join(token.as_toml() for token in tokens))
+    new.replace(file)
+
+
+def test_a_token_is_revoked_while_the_hub_runs(
+    make_server: Any, make_plan: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait_until: Any
+) -> None:
+    monkeypatch.setattr(_tokens, "LOOK_S", 0.01)
+    file = tmp_path / "tokens.toml"
+    (ann, hers), (bob, his), (eve, new) = (Token.make(name, "client") for name in ("ann", "bob", "eve"))
+    write(file, ann, bob)
+    server = make_server(make_plan("echo", 4), tokens=Tokens.of_file(file))
+    headers = [{"authorization": f"Bearer {text}"} for text in (hers, his, new)]
+    with (
+        server.client(headers=headers[0]) as client,
+        server.client(headers=headers[1]) as other,
+        server.client(headers=headers[2]) as third,
+        server.stream(additional_headers=headers[0]) as ws,
+    ):
+        session = opened(other)
+        ws.send('{"id":1,"op":"open","env":"echo"}')
+        left = msgspec.json.decode(ws.recv(timeout=20))["sessions"][0]["id"]
+        assert code(third.get("/v1/sessions")) == (401, "unauthorized")
+        write(file, bob, eve)
+        wait_until(lambda: client.get("/v1/sessions").status_code == 401)
+        assert third.get("/v1/sessions").status_code == 200
+        ws.send(msgspec.json.encode({"id": 2, "op": "step", "session_id": left, "action": "a"}))
+        refused = msgspec.json.decode(ws.recv(timeout=20))["error"]
+        assert refused["code"] == "unauthorized" and "'ann' was taken out" in refused["message"]
+        assert listed(other) == {session: "bob"}, "nobody else notices"
+
+
+def test_what_is_not_valid_changes_nothing_and_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tokens.toml"
+    ann, text = Token.make("ann", "client")
+    write(file, ann)
+    tokens = Tokens.of_file(file)
+    for _ in range(3):
+        tokens.refresh()
+    assert not caplog.records
+    file.write_text(file.read_text() + "[[token]")
+    for _ in range(4):
+        tokens.refresh()
+    file.unlink()
+    for _ in range(4):
+        tokens.refresh()
+    assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
+    assert tokens.find(shows(text)) is not None
+    write(file)
+    for _ in range(2):
+        tokens.refresh()
+    assert tokens.find(shows(text)) is None and len(tokens) == 0
+
+
+def test_a_file_is_left_alone_while_it_is_being_written(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.toml"
+    (ann, hers), (bob, his) = (Token.make(name, "client") for name in ("ann", "bob"))
+    write(file, ann, bob)
+    tokens = Tokens.of_file(file)
+    file.write_text(ann.as_toml())  # what an editor has written so far
+    tokens.refresh()
+    file.write_text(ann.as_toml() + bob.as_toml())
+    tokens.refresh()
+    tokens.refresh()
+    assert tokens.find(shows(hers)) is not None
+    bobs = tokens.find(shows(his))
+    assert bobs is not None and not bobs.revoked
+
+
+def test_new_limits_hold_for_who_is_there_and_a_new_secret_makes_another_caller() -> None:
+    ann, text = Token.make("ann", "client", requests_per_s=1.0)
+    tokens = Tokens([ann])
+    caller = tokens.find(shows(text))
+    assert caller is not None
+    caller.spend()
+    tokens.replace([ann])
+    assert tokens.find(shows(text)) is caller
+    with pytest.raises(HubError, match="1 requests a second"):
+        caller.spend()  # what it spent stays spent
+    tokens.replace([dataclasses.replace(ann, role="admin", requests_per_s=None, max_sessions=3)])
+    assert tokens.find(shows(text)) is caller
+    assert caller.admin and caller.max_sessions == 3
+    caller.spend()
+    again, new = Token.make("ann", "client")
+    tokens.replace([again])
+    assert tokens.find(shows(text)) is None and caller.revoked
+    assert tokens.find(shows(new)) is not caller
+    with pytest.raises(HubError, match="was taken out"):
+        caller.spend()
