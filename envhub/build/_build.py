@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ sys.path.insert(0, sys.argv[1])
 getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
 """
 _SMOKE_LIMIT_S = 60.0
+_TOOLS = {"py-rattler": "rattler", "uv": "uv", "packaging": "packaging"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class _Builder:
     def _make(self) -> list[Archive]:
         from envhub.build import _wheels
 
+        _check_tools()
         wanted = self._conda_archives() if self.kind == "conda" else []
         conda = len(wanted)
         if self.lock.pypi:
@@ -236,6 +239,15 @@ class _Builder:
                 "What it imports belongs in environment.yml or requirements.in"
             )
         return re.sub(r"^Python ", "", version.stdout.strip())
+
+
+def _check_tools() -> None:
+    missing = [name for name, module in _TOOLS.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        raise InstallFailed(
+            f"building needs {' and '.join(missing)}, not installed here: pip install '.[build]' in a clone "
+            "of EnvHub, pip install 'envhub[build]' anywhere else"
+        )
 
 
 def _archive(one: Wanted, manager: str) -> Archive:

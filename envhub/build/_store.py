@@ -124,6 +124,16 @@ class Store:
         found = [built for folder in folders if (built := _read_marker(folder))]
         return sorted(found, key=lambda built: -built.created)
 
+    def leftovers(self) -> list[Path]:
+        """Return the folders of builds that did not live to finish; `gc` and the next build remove them."""
+        unfinished = [
+            folder
+            for kind, parent in _FOLDERS.items()
+            for folder in _inside(self.root / parent)
+            if _read_marker(folder) is None and self._free(f"{kind}-{folder.name}")
+        ]
+        return unfinished + [folder for folder in _inside(self.root / "work") if self._free(folder.name)]
+
     def archive(self, sha256: str) -> Path | None:
         """Return the archive kept under a SHA-256; what it holds is for the caller to hash."""
         return next(iter(_inside(self.root / "archives" / sha256)), None)
@@ -258,6 +268,12 @@ class Store:
             removed.append(Removed(folder, size_of(folder)))
             wipe(folder)
         return removed
+
+    def _free(self, name: str) -> bool:
+        """Whether nobody has a lock."""
+        with contextlib.suppress(BlockingIOError), self._locked(name, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            return True
+        return False
 
     def _folder(self, digest: str, kind: Kind) -> Path:
         return self.root / _FOLDERS[kind] / _id(digest, kind).partition("-")[2]

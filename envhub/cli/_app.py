@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import envhub
+from envhub.cli.build import build
 from envhub.cli.check import check
 from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
@@ -16,6 +17,7 @@ from envhub.cli.replay import replay
 from envhub.cli.serve import serve
 from envhub.cli.sessions import sessions
 from envhub.cli.show import show
+from envhub.cli.store import store
 from envhub.cli.token import token
 from envhub.cli.trajectories import trajectories
 
@@ -32,11 +34,13 @@ app.command()(show)
 app.command()(new)
 app.command()(check)
 app.command()(lock)
+app.command()(build)
 app.command()(replay)
 app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")
 app.add_typer(token, name="token")
 app.add_typer(sessions, name="sessions")
+app.add_typer(store, name="store")
 
 
 def _print_version(wanted: bool) -> None:

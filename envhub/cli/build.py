@@ -1,0 +1,167 @@
+"""`envhub build`: makes the environments of specs from their locks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import typer
+
+from envhub.cli import CommandError
+from envhub.cli._options import StoreOption
+from envhub.cli._output import AsJson, console, errors, print_json
+from envhub.spec import Spec, bundled, find, reference
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from envhub.build import Outcome, Store
+
+KindOption = Annotated[
+    Literal["conda", "venv"],
+    typer.Option(
+        "--isolation", help="conda: all that is locked. venv: the PyPI part, on a Python of this machine."
+    ),
+]
+
+
+def build(
+    spec: Annotated[
+        str | None, typer.Argument(metavar="SPEC", help="A name or a path to a spec's folder.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every bundled spec that has locks.")] = False,
+    isolation: KindOption = "conda",
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Fetch nothing; use the archives in the store.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build what a spec runs in, from its locks.
+
+    Every archive is checked against its locked hash, and the environment is tried before it counts as built.
+    One that is there already is not built again.
+    """
+    from envhub.build import BuildError, Store
+
+    specs = _specs(spec, every)
+    built: list[dict[str, Any]] = []
+    for one in specs:
+        try:
+            outcome = _build(one, Store(store), isolation, offline)
+        except BuildError as error:
+            if not every:
+                raise
+            errors.print(f"not built: {error}", style="red", markup=False)
+            built.append({"spec": one.name, "error": str(error)})
+            continue
+        built.append(_as_json(one, outcome))
+        if not as_json:
+            _print(one, outcome)
+    if as_json:
+        print_json(built if every else built[0])
+    if any("error" in one for one in built):
+        raise typer.Exit(1)
+
+
+def _specs(named: str | None, every: bool) -> Sequence[Spec]:
+    from envhub.build import SpecFiles
+
+    if (named is None) != every:
+        raise CommandError("build: name one spec, or all bundled ones with --all")
+    if named is not None:
+        return [find(named)]
+    return [one for one in bundled() if SpecFiles.of(one).conda_lock.is_file()]
+
+
+def _build(spec: Spec, store: Store, kind: Literal["conda", "venv"], offline: bool) -> Outcome:
+    from envhub.build import build as build_spec
+
+    with _Bars(spec.name) as bars:
+        return build_spec(spec, store, kind, offline=offline, report=bars.report)
+
+
+def _as_json(spec: Spec, outcome: Outcome) -> dict[str, Any]:
+    built = outcome.built
+    return {
+        "spec": spec.name,
+        "isolation": built.kind,
+        "digest": built.digest,
+        "prefix": str(built.prefix),
+        "python": str(built.python),
+        "python_version": built.python_version,
+        "packages": len(built.archives),
+        "size": built.size,
+        "reused": outcome.reused,
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def _print(spec: Spec, outcome: Outcome) -> None:
+    built = outcome.built
+    note = "" if built.kind == "conda" else ", not conda-locked"
+    console.print(
+        f"{spec.name}: {'there already' if outcome.reused else f'built in {outcome.seconds:.1f} s'} "
+        f"({built.kind}{note}, Python {built.python_version}, {len(built.archives)} packages, "
+        f"{built.size / 2**20:,.0f} MB)\n"
+        f"  {built.digest}\n"
+        f"  {built.prefix}\n"
+        f"Serve it: envhub serve --env {reference(spec)} --isolation {built.kind}",
+        markup=False,
+    )
+
+
+class _Bars:
+    """Bars on standard error: one a package while it is fetched, one for each later stage.
+
+    Nothing is shown, or even imported, before there is progress to show.
+    """
+
+    _VERBS: ClassVar = {
+        "install": "installing",
+        "setup": "setup step",
+        "try": "trying",
+        "wait": "waiting for another build of",
+    }
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._progress: Progress | None = None
+        self._tasks: dict[tuple[str, str], TaskID] = {}
+        self._stage = ""
+        self._lock = threading.Lock()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def report(self, stage: str, item: str, done: int, total: int) -> None:
+        """Show how far something is; called from any thread."""
+        with self._lock:
+            progress = self._progress or self._start()
+            if stage != self._stage:
+                for task in self._tasks.values():
+                    progress.update(task, visible=False)
+                self._stage = stage
+            key = (stage, item if stage == "fetch" else "")
+            if key not in self._tasks:
+                self._tasks[key] = progress.add_task("")
+            text = f"fetching {item}" if stage == "fetch" else f"{self._VERBS[stage]} {item}"
+            progress.update(
+                self._tasks[key],
+                description=f"{self._name}: {text}",
+                completed=done,
+                total=total or None,
+                visible=stage != "fetch" or done < total or not total,
+            )
+
+    def _start(self) -> Progress:
+        from rich.progress import Progress
+
+        self._progress = self._stack.enter_context(Progress(console=errors, transient=True))
+        return self._progress
