@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,14 +13,18 @@ import typer
 from rich.progress import Progress
 
 from envhub.cli import CommandError
+from envhub.cli._options import StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
-from envhub.record import Reading, RecordedEpisode, read_exported
-from envhub.spec import ServedSpec, Spec, find
+from envhub.record import Reading, RecordedEpisode, Started, read_exported
+from envhub.spec import ServedSpec, Spec, find, runtime_words
 
 if TYPE_CHECKING:
+    from envhub.build import Store
     from envhub.pool import Pool, Replica
     from envhub.session import Divergence
 
+_Group = tuple[str, str, str, str, str | None]
+"""Environment, settings, limits, isolation, lock."""
 AT_ONCE = 16
 """Episodes of one environment that are played at the same time."""
 
@@ -58,11 +61,17 @@ def replay(
         list[str] | None,
         typer.Option("--env", metavar="SPEC", help="Where an environment is that is not found by its name."),
     ] = None,
+    store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play recorded episodes again and report where each differs first; 1 when one differs."""
+    """Play recorded episodes again and report where each differs first; 1 when one differs.
+
+    Each is played in what it was recorded in: the environment built from the same lock, or the hub's own.
+    """
+    from envhub.build import Store
+
     specs = {spec.name: spec for spec in map(find, env or [])}
-    report = asyncio.run(_run(path, specs))
+    report = asyncio.run(_run(path, specs, Store(store)))
     differing = [one for one in report.verdicts if one.outcome == "different"]
     skipped = [one for one in report.verdicts if one.outcome == "not compared"]
     if as_json:
@@ -91,27 +100,57 @@ def _print_report(report: _Report, differing: list[Verdict], skipped: list[Verdi
     )
 
 
-async def _run(path: Path, specs: dict[str, Spec]) -> _Report:
+async def _run(path: Path, specs: dict[str, Spec], store: Store) -> _Report:
+    from envhub.cli._runtimes import holding
+
     report = _Report()
     with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
         groups = _grouped(path, progress)
         total = sum(map(len, groups.values()))
         task = progress.add_task("Replaying", total=total)
-        for (env, config, limits), episodes in groups.items():
+        for (env, config, limits, *_), episodes in groups.items():
             spec = specs.get(env) or find(env)
             served = spec.resolve({**json.loads(config), **json.loads(limits)})
-            with contextlib.suppress(_Refused):
+            try:
+                served = _as_recorded(served, episodes[0].started, store)
+            except _Refused as refused:
+                report.verdicts += [_not_compared(episode, str(refused)) for episode in episodes]
+                progress.advance(task, len(episodes))
+                continue
+            with holding(served, store):
                 await _replay_all(served, episodes, report, lambda: progress.advance(task))
     return report
 
 
-def _grouped(path: Path, progress: Progress) -> dict[tuple[str, str, str], list[RecordedEpisode]]:
-    """The episodes by environment, settings and limits: each group has a pool of its own."""
+def _as_recorded(served: ServedSpec, started: Started, store: Store) -> ServedSpec:
+    """Have an environment run in what its episodes were recorded in.
+
+    Raises:
+        _Refused: Its lock is another one now, or nothing is built from it.
+    """
+    from envhub.build import BuildError, read_lock
+    from envhub.cli._runtimes import with_runtime
+
+    spec, isolation = served.spec, started.isolation
+    try:
+        digest = None if isolation == "host" else read_lock(spec).digest_for(isolation)
+        if digest != started.lock_digest:
+            here = "it has no locks" if digest is None else f"its lock is {digest}"
+            recorded = runtime_words(isolation, started.lock_digest)
+            raise _Refused(f"{spec.name} was recorded in {recorded}, and here {here}")
+        return with_runtime(served, isolation, store)
+    except BuildError as reason:
+        raise _Refused(str(reason)) from reason
+
+
+def _grouped(path: Path, progress: Progress) -> dict[_Group, list[RecordedEpisode]]:
+    """The episodes by environment, settings, limits and lock: each group has a pool of its own."""
     task = progress.add_task("Reading", total=None)
-    groups: dict[tuple[str, str, str], list[RecordedEpisode]] = {}
+    groups: dict[_Group, list[RecordedEpisode]] = {}
     for episode in _episodes(path, lambda done: progress.update(task, completed=done)):
         started = episode.started
-        key = started.env, json.dumps(started.config), json.dumps(started.limits)
+        settings = json.dumps(started.config), json.dumps(started.limits)
+        key = (started.env, *settings, started.isolation, started.lock_digest)
         groups.setdefault(key, []).append(episode)
     progress.remove_task(task)
     return groups
@@ -138,7 +177,11 @@ def _is_log(file: Path) -> bool:
 
 
 class _Refused(Exception):
-    """The episodes of a group can't be compared; each has its verdict."""
+    """The episodes of a group can't be compared, and why."""
+
+
+def _not_compared(episode: RecordedEpisode, reason: str) -> Verdict:
+    return Verdict(episode.id, episode.started.env, "not compared", len(episode.steps), reason=reason)
 
 
 async def _replay_all(
@@ -178,8 +221,7 @@ def _comparable(
         elif not episode.whole:
             reason = "steps are missing from the record"
         if reason is not None:
-            steps = len(episode.steps)
-            report.verdicts.append(Verdict(episode.id, name, "not compared", steps, reason=reason))
+            report.verdicts.append(_not_compared(episode, reason))
             tick()
             continue
         if started.env_version != version:

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from envhub.cli import CommandError, install
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.record import Reading, RecordedEpisode
+from envhub.spec import runtime_words
 
 trajectories = typer.Typer(no_args_is_help=True, help="Look at the episodes that a hub recorded.")
 
@@ -113,6 +114,7 @@ def show(
     console.print(
         f"seed {started.seed}, task {found.task_id or 'none'}, data {started.data_digest}", markup=False
     )
+    console.print(f"ran in {runtime_words(started.isolation, started.lock_digest)}", markup=False)
     console.print(f"return {found.total_reward:g}, {found.outcome}", markup=False)
     if found.error is not None:
         console.print(f"{found.error[0]}: {found.error[1]}", markup=False)

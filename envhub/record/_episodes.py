@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from envhub.record._events import Started, Stepped
+from envhub.record._events import Isolation, Started, Stepped
 
 Outcome = Literal["terminated", "truncated", "failed", "unfinished"]
 
@@ -50,7 +50,7 @@ class Exported(Struct, kw_only=True):
     env_version: str
     config: dict[str, Any]
     limits: dict[str, int | float]
-    isolation: str = "host"
+    isolation: Isolation = "host"
     conda_locked: bool = False
     lock_digest: str | None
     data_digest: str | None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
+
+Isolation = Literal["conda", "venv", "host"]
 
 
 class _Facts(Struct, kw_only=True):
@@ -18,8 +20,8 @@ class _Facts(Struct, kw_only=True):
     """Digest of the environment's locked dependencies; null where it runs on the hub's own."""
     data_digest: str | None
     labels: dict[str, str]
-    isolation: str = "host"
-    """What it runs in: `conda`, `venv` or `host`."""
+    isolation: Isolation = "host"
+    """What it runs in."""
     conda_locked: bool = False
     """Whether all it runs on is locked, the interpreter too."""
     owner: str | None = None

@@ -1,11 +1,9 @@
 """Which interpreter a spec gets, from what its locks say and what is built; nothing is built here."""
 
-import json
 import platform
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,89 +17,23 @@ from envhub.build import (
     Store,
     VenvRefused,
     find_runtime,
-    host_platform,
-    read_inputs,
     read_lock,
 )
-from envhub.spec import HOST, Spec, find, load
+from envhub.spec import HOST, Spec, find
 
-SHA = "0" * 64
+from .pretend import ask_for, pretend_built, pretend_locked
+
 ENV = "class Env: ...\n"
-
-
-def lock(spec: Spec, *natives: str, pins: str = "") -> None:
-    """Lock a spec by hand, as `envhub lock` would write it."""
-    assert spec.path is not None
-    packages = [
-        {
-            "name": name,
-            "version": "3.11.14",
-            "manager": "conda",
-            "platform": host_platform(),
-            "dependencies": {},
-            "url": f"https://conda.invalid/{name}-3.11.14-0.conda",
-            "hash": {"sha256": SHA},
-        }
-        for name in ("python", *natives)
-    ]
-    inputs = read_inputs(spec)
-    metadata = {
-        "content_hash": {host_platform(): SHA},
-        "channels": [],
-        "platforms": [host_platform()],
-        "custom_metadata": inputs.conda_digests,
-    }
-    whole = {"version": 1, "metadata": metadata, "package": packages}
-    (spec.path / "conda-lock.yml").write_text(json.dumps(whole))
-    if inputs.requirements is not None:
-        notes = {"requirements.in": inputs.requirements_digest, "python": "3.11.14"}
-        notes["platforms"] = f"{host_platform()} (glibc 2.28)"
-        head = "".join(f"# {name}: {value}\n" for name, value in notes.items())
-        (spec.path / "requirements.lock").write_text(head + pins)
 
 
 @pytest.fixture
 def make_spec(write_spec: Any) -> Callable[..., Spec]:
     """Write a spec with `environment.yml`, `requirements.in` and locks of both."""
 
-    def make(
-        *natives: str, requirements: str | None = None, python: str = ">=3.9", locked: bool = True
-    ) -> Spec:
-        spec: Spec = write_spec(ENV, f'requires_python = "{python}"\n')
-        assert spec.path is not None
-        asked = "".join(f"  - {name}\n" for name in ("python 3.11.*", "pip", *natives))
-        (spec.path / "environment.yml").write_text(
-            f"channels: [conda-forge]\ndependencies:\n{asked}platforms: [{host_platform()}]\n"
-        )
-        if requirements is not None:
-            (spec.path / "requirements.in").write_text(requirements)
-        if locked:
-            lock(spec, *natives)
-        return load(spec.path)
+    def make(*natives: str, python: str = ">=3.9", **asked: Any) -> Spec:
+        return ask_for(write_spec(ENV, f'requires_python = "{python}"\n'), *natives, **asked)
 
     return make
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "store")
-
-
-def pretend_built(spec: Spec, store: Store, kind: Any = "conda") -> Path:
-    """Put a virtual environment where a build of the spec would put its result."""
-    digest = read_lock(spec).digest_for(kind)
-    with store.building(digest, kind, lambda: None) as work:
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", work.prefix], check=True, timeout=120)
-        built = work.complete(
-            kind=kind,
-            digest=digest,
-            spec=spec.name,
-            python_version=platform.python_version(),
-            platform=host_platform(),
-            created=0.0,
-            archives=(),
-        )
-    return built.python
 
 
 # -- the host ---------------------------------------------------------------------------------------
@@ -207,7 +139,7 @@ def test_what_was_built_from_locks_that_are_stale_by_now_is_refused(make_spec: A
 def test_a_new_lock_leaves_the_old_environment_behind(make_spec: Any, store: Store) -> None:
     spec = make_spec()
     pretend_built(spec, store)
-    lock(spec, "openjdk")
+    pretend_locked(spec, "openjdk")
     with pytest.raises(NotBuilt):
         find_runtime(spec, "conda", store)
 
