@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,7 @@ class Inputs:
     @property
     def conda_names(self) -> tuple[str, ...]:
         """The names of the conda packages that are asked for."""
-        found = (_CONDA_NAME.match(one) for one in self.environment["dependencies"])
-        return tuple(match[1].lower() for match in found if match)
+        return _conda_names(self.environment["dependencies"])
 
     def glibc(self, platform: str) -> str | None:
         """Return the version of glibc that a platform provides, or None where it has none."""
@@ -92,6 +91,11 @@ class Inputs:
     def requirements_digest(self) -> str | None:
         """The digest of `requirements.in`."""
         return None if self.requirements is None else _digest([str(one) for one in self.requirements])
+
+
+def _conda_names(dependencies: Iterable[str]) -> tuple[str, ...]:
+    found = (_CONDA_NAME.match(one) for one in dependencies)
+    return tuple(match[1].lower() for match in found if match)
 
 
 def _digest(content: object) -> str:
@@ -140,7 +144,7 @@ def _environment(spec: Spec, file: Path) -> dict[str, Any]:
             )
         if not isinstance(item, str):
             raise _invalid(spec, file, f"dependency {item!r} is not of the form `name version`")
-    if not any(re.match(r"python(\W|$)", item) for item in content["dependencies"]):
+    if "python" not in _conda_names(content["dependencies"]):
         raise _invalid(spec, file, "asks for no python; add a line such as `- python 3.11.*` to dependencies")
     return content
 

@@ -119,7 +119,7 @@ def lock_conda(spec: Spec, inputs: Inputs, solver: Solver, channels: Sequence[st
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS_SETTINGS)}
         done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True)
         if done.returncode:
-            raise _unsolved(spec, files.environment, channels or inputs.channels, done.stderr)
+            raise _unsolved(spec, solver, channels or inputs.channels, done.stderr)
         return (folder / "conda-lock.yml").read_text(encoding="utf-8")
 
 
@@ -236,10 +236,16 @@ def _require(package: str, least: str, below: str | None = None) -> None:
         )
 
 
-def _unsolved(spec: Spec, file: Path, channels: Sequence[str], output: str) -> LockFailed:
+def _unsolved(spec: Spec, solver: Solver, channels: Sequence[str], output: str) -> LockFailed:
     """Make the error of a failed conda-lock from what it printed."""
-    answer = _solver_answer(output)
-    message = str(answer.get("message") or "").strip() or output.strip()[-2000:]
+    file, answer = SpecFiles.of(spec).environment, _solver_answer(output)
+    message = str(answer.get("message") or answer.get("error") or "").strip()
+    if not message:
+        last = (output.strip().splitlines() or ["it said nothing"])[-1]
+        return LockFailed(
+            f"{spec.name}: {file}: conda-lock failed with {solver.name}: {last}\n"
+            "Leave --conda out to use another solver, or look into environment.yml and virtual-packages.yml"
+        )
     kind = str(answer.get("error") or answer.get("exception_name") or "")
     if "Gateway" in kind or "HTTP" in kind or "Fetch" in kind:
         return LockFailed(

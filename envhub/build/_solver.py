@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def write_solver(folder: Path, mirrors: Mirrors) -> Path:
     """Write the executable for conda-lock's `--conda` into a folder and return its path."""
-    words = [sys.executable, "-P", "-m", __name__, json.dumps(mirrors.prefixes)]
+    words = [sys.executable, "-P", "-c", f"from {__name__} import main; main()", json.dumps(mirrors.prefixes)]
     executable = folder / "envhub-solver"
     executable.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     executable.chmod(0o755)
@@ -86,6 +86,13 @@ def _package(record: RepoDataRecord, mirrors: Mirrors) -> dict[str, Any]:
     }
 
 
+def main() -> None:
+    """Answer the process's own command line: the mirrors as JSON, then what conda would be given."""
+    status = _run(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)
+
+
 def _run(arguments: Sequence[str]) -> int:
     """Answer on standard output, as conda does: a failure is an answer too."""
     mirrors = Mirrors(json.loads(arguments[0]))
@@ -96,9 +103,3 @@ def _run(arguments: Sequence[str]) -> int:
         return 1
     print(json.dumps(found))
     return 0
-
-
-if __name__ == "__main__":
-    status = _run(sys.argv[1:])
-    sys.stdout.flush()
-    os._exit(status)

@@ -1,0 +1,238 @@
+"""Making locks from a channel and an index on this disk, by the real conda-lock and uv."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from envhub.build import (
+    LockFailed,
+    LockInvalid,
+    LockMissing,
+    Mirrors,
+    SpecFiles,
+    check_fresh,
+    read_lock,
+    relock,
+)
+from envhub.build._solver import write_solver
+from envhub.spec import Spec, load
+
+from .channel import SUBDIR, VERSION, Channel
+from .inputs import write_inputs
+
+pytestmark = pytest.mark.usefixtures("only_local")
+
+
+@pytest.fixture(scope="module")
+def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("locked")
+
+
+@pytest.fixture
+def locked(channel: Channel, module_folder: Path) -> Iterator[Spec]:
+    """A spec that was locked once; tests read it only."""
+    folder = module_folder / "probe"
+    if not folder.is_dir():
+        relock(write_inputs(folder, channel, conda=("tally",), pypi=("abacus", "slate")))
+    before = contents(folder)
+    yield load(folder)
+    assert contents(folder) == before
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_both_locks_hold_what_was_asked_for_and_what_that_needs(channel: Channel, locked: Spec) -> None:
+    lock = read_lock(locked, SUBDIR)
+    assert {one.name: one.version for one in lock.conda} == {
+        "libreckon": "1.4",
+        "python": VERSION,
+        "tally": "2.1",
+    }
+    for package in lock.conda:
+        record = channel.records[package.name]
+        assert (package.sha256, package.md5) == (record["sha256"], record["md5"])
+        assert package.url == f"{channel.url}/{record['subdir']}/{record['fn']}"
+    assert [one.name for one in lock.pypi] == ["abacus", "slate"]
+    assert check_fresh(locked, ask_conda_lock=True).fresh
+
+
+def test_no_lock_of_pypi_packages_names_an_address(locked: Spec) -> None:
+    text = SpecFiles.of(locked).requirements_lock.read_text()
+    assert "://" not in text and "--index" not in text and "--find-links" not in text
+    assert "--hash=sha256:" in text
+    assert f"# python: {VERSION}\n" in text
+
+
+def test_locking_twice_gives_the_same_bytes(channel: Channel, locked: Spec, tmp_path: Path) -> None:
+    again = write_inputs(tmp_path / "again", channel, conda=("tally",), pypi=("abacus", "slate"))
+    done = relock(again)
+    assert [file.name for file in done.changed] == [
+        "virtual-packages.yml",
+        "conda-lock.yml",
+        "requirements.lock",
+    ]
+    assert (done.python, done.conda, done.pypi) == (VERSION, 3, 2)
+    assert contents(tmp_path / "again") == contents(SpecFiles.of(locked).folder)
+    assert relock(again).changed == ()
+
+
+def test_settings_for_other_tools_change_no_lock(
+    channel: Channel, locked: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONDA_FLAGS", "--channel nowhere")
+    monkeypatch.setenv("CONDA_OVERRIDE_GLIBC", "2.5")
+    monkeypatch.setenv("CONDA_LOCK_MAMBA", "1")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "virtual-packages.yml").write_text("subdirs: {}")
+    again = write_inputs(tmp_path / "again", channel, conda=("tally",), pypi=("abacus", "slate"))
+    relock(again)
+    assert contents(tmp_path / "again") == contents(SpecFiles.of(locked).folder)
+
+
+def test_with_a_mirror_the_lock_names_the_original(channel: Channel, tmp_path: Path) -> None:
+    spec = write_inputs(tmp_path / "probe", "https://conda.example/forge", pypi=None)
+    relock(spec, mirrors=Mirrors({"https://conda.example/forge": channel.url}))
+    assert "file://" not in SpecFiles.of(spec).conda_lock.read_text()
+    packages = read_lock(spec, SUBDIR).conda
+    assert {one.url.rpartition("/")[0] for one in packages} == {
+        f"https://conda.example/forge/{subdir}" for subdir in (SUBDIR, "noarch")
+    }
+    assert check_fresh(spec, ask_conda_lock=True).fresh
+
+
+def test_a_mirror_may_be_of_a_channel_that_is_called_by_name(
+    channel: Channel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f'[mirrors]\n"https://conda.anaconda.org/conda-forge" = "{channel.url}"\n')
+    monkeypatch.setenv("ENVHUB_CONFIG", str(config))
+    spec = write_inputs(tmp_path / "probe", "conda-forge", pypi=None)
+    done = relock(spec)
+    assert done.solver.startswith("py-rattler ")
+    text = SpecFiles.of(spec).conda_lock.read_text()
+    assert "- url: conda-forge\n" in text
+    assert f"https://conda.anaconda.org/conda-forge/noarch/{channel.records['tally']['fn']}" in text
+
+
+def test_a_channel_may_be_given_instead_of_the_declared_one(channel: Channel, tmp_path: Path) -> None:
+    spec = write_inputs(tmp_path / "probe", "https://conda.example/forge", pypi=None)
+    relock(spec, channels=[channel.url])
+    assert f"- url: {channel.url}\n" in SpecFiles.of(spec).conda_lock.read_text()
+    assert check_fresh(spec, ask_conda_lock=True).fresh
+
+
+def test_a_conda_may_be_named(channel: Channel, tmp_path: Path) -> None:
+    """Any executable that answers as conda does; here it is our own under another name."""
+    conda = write_solver(tmp_path, Mirrors()).rename(tmp_path / "my-conda")
+    spec = write_inputs(tmp_path / "probe", channel, pypi=None)
+    assert relock(spec, conda=str(conda)).solver.startswith("my-conda ")
+    assert len(read_lock(spec, SUBDIR).conda) == 3
+
+
+def test_without_requirements_there_is_no_lock_of_them(channel: Channel, tmp_path: Path) -> None:
+    spec = write_inputs(tmp_path / "probe", channel, conda=(), pypi=())
+    relock(spec)
+    files = SpecFiles.of(spec)
+    assert [line for line in files.requirements_lock.read_text().splitlines() if line[0] != "#"] == []
+    files.requirements.unlink()
+    assert "requirements.lock is left over" in check_fresh(spec).reasons[0]
+    assert relock(spec).changed == (files.requirements_lock,)
+    assert not files.requirements_lock.exists() and check_fresh(spec).fresh
+
+
+# -- refusals ---------------------------------------------------------------------------------------
+
+
+def refused(spec: Spec, error: type[Exception] = LockFailed) -> str:
+    """Lock, which must fail and change nothing; return the message."""
+    before = contents(SpecFiles.of(spec).folder)
+    with pytest.raises(error) as caught:
+        relock(spec)
+    assert contents(SpecFiles.of(spec).folder) == before
+    message = str(caught.value)
+    assert message.startswith("probe: ")
+    return message
+
+
+def test_no_solution_names_the_package_and_leaves_the_locks(
+    channel: Channel, locked: Spec, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SpecFiles.of(locked).folder, tmp_path / "probe")
+    message = refused(write_inputs(folder, channel, conda=("tally >=3",)))
+    assert f"{folder}/environment.yml: there is no lock for it: " in message
+    assert "No candidates were found for tally >=3" in message
+    assert message.endswith(f"run: envhub lock {folder}")
+
+
+def test_no_pypi_solution_names_the_package_and_leaves_the_locks(
+    channel: Channel, locked: Spec, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(SpecFiles.of(locked).folder, tmp_path / "probe")
+    message = refused(write_inputs(folder, channel, pypi=("abacus", "abacus>=99")))
+    assert f"{folder}/requirements.in: no packages for Python {VERSION} on {SUBDIR}" in message
+    assert "abacus>=99" in message
+
+
+def test_a_channel_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    url = (tmp_path / "nowhere").as_uri()
+    message = refused(write_inputs(tmp_path / "probe", url))
+    assert f"a channel cannot be read ({url})" in message
+    assert "under [mirrors] in" in message and "--channel URL" in message
+
+
+def test_a_python_that_the_code_does_not_run_on_is_refused(channel: Channel, tmp_path: Path) -> None:
+    spec = write_inputs(tmp_path / "probe", channel, head='requires_python = "<3.10"')
+    message = refused(spec)
+    assert f'leads to Python {VERSION}, and envhub.toml has requires_python = "<3.10"' in message
+
+
+def test_a_spec_without_an_environment_is_told_what_to_write(tmp_path: Path, channel: Channel) -> None:
+    spec = write_inputs(tmp_path / "probe", channel)
+    SpecFiles.of(spec).environment.unlink()
+    message = refused(spec, LockMissing)
+    assert "it has no " in message and "docs/locks.md" in message
+
+
+@pytest.mark.parametrize(
+    ("environment", "complaint"),
+    [
+        ("channels: [", "cannot be read: not YAML"),
+        ("- python", "must have the keys channels, dependencies and platforms"),
+        ("dependencies: [python]", "'channels' must be a list with something in it"),
+        ("channels: [a]\ndependencies: []", "'dependencies' must be a list with something in it"),
+        ("channels: [a]\ndependencies: [numpy, python-dateutil]", "asks for no python"),
+        ("channels: [a]\ndependencies: [python, pip: [x]]", "has a pip section; its packages belong in"),
+        ("channels: [a]\ndependencies: [python, 3]", "dependency 3 is not of the form"),
+        (
+            "channels: [a]\ndependencies: [python]\nplatforms: [win-64]",
+            "says nothing about win-64, which environment.yml locks for; it has linux-64, linux-aarch64",
+        ),
+    ],
+)
+def test_an_environment_that_cannot_be_locked_is_refused(
+    tmp_path: Path, channel: Channel, environment: str, complaint: str
+) -> None:
+    spec = write_inputs(tmp_path / "probe", channel)
+    SpecFiles.of(spec).environment.write_text(environment)
+    assert complaint in refused(spec, LockInvalid)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("abacus @ https://files.example/abacus.whl", "names an address"),
+        ("--index-url https://index.example/simple", "is no requirement"),
+        ("-r others.txt", "is no requirement"),
+        ("abacus=1", "is no requirement"),
+    ],
+)
+def test_requirements_are_names_and_versions(
+    tmp_path: Path, channel: Channel, line: str, complaint: str
+) -> None:
+    spec = write_inputs(tmp_path / "probe", channel, pypi=("abacus  # fine", "", line))
+    message = refused(spec, LockInvalid)
+    assert f"requirements.in: line 3: {line!r} {complaint}" in message
