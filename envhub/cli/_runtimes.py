@@ -6,26 +6,43 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from envhub.build import Store, StoreInvalid, find_runtime
+from envhub.build import SpecFiles, Store, StoreInvalid, find_runtime
 from envhub.cli._hubfile import EnvPlan
+from envhub.cli.build import build_with_bars
 from envhub.pool import PoolPlan
 from envhub.spec import ServedSpec, Wanted
 
 
 @contextlib.contextmanager
-def pool_plans(plans: Iterable[EnvPlan], store: Store) -> Iterator[list[PoolPlan]]:
+def pool_plans(plans: Iterable[EnvPlan], store: Store, build: bool) -> Iterator[list[PoolPlan]]:
     """Decide what each environment runs in and keep it from being removed while the context lasts.
 
+    Args:
+        plans: What is to be served.
+        store: Where built environments are.
+        build: Whether what is wanted is built first.
+
     Raises:
-        BuildError: One of them can't run in what is wanted.
+        BuildError: One of them can't run in what is wanted, or can't be built.
     """
     with contextlib.ExitStack() as held:
         decided = []
         for plan in plans:
+            if build:
+                _build(plan, store)
             served = with_runtime(plan.served, plan.isolation, store)
             held.enter_context(holding(served, store))
             decided.append(PoolPlan(served, plan.replicas, plan.workers))
         yield decided
+
+
+def _build(plan: EnvPlan, store: Store) -> None:
+    """Build what an environment is to run in; `auto` means conda where the spec has locks."""
+    spec, wanted = plan.served.spec, plan.isolation
+    if wanted == "auto" and spec.path is not None and SpecFiles(spec.path).conda_lock.is_file():
+        wanted = "conda"
+    if wanted in ("conda", "venv"):
+        build_with_bars(spec, store, wanted)
 
 
 def with_runtime(served: ServedSpec, wanted: Wanted, store: Store) -> ServedSpec:

@@ -50,7 +50,7 @@ def build(
     built: list[dict[str, Any]] = []
     for one in specs:
         try:
-            outcome = _build(one, Store(store), isolation, offline)
+            outcome = build_with_bars(one, Store(store), isolation, offline)
         except BuildError as error:
             if not every:
                 raise
@@ -76,7 +76,14 @@ def _specs(named: str | None, every: bool) -> Sequence[Spec]:
     return [one for one in bundled() if SpecFiles.of(one).conda_lock.is_file()]
 
 
-def _build(spec: Spec, store: Store, kind: Literal["conda", "venv"], offline: bool) -> Outcome:
+def build_with_bars(
+    spec: Spec, store: Store, kind: Literal["conda", "venv"], offline: bool = False
+) -> Outcome:
+    """Build a spec's environment, unless it is there, and show how far that is.
+
+    Raises:
+        BuildError: It can't be built.
+    """
     from envhub.build import build as build_spec
 
     with _Bars(spec.name) as bars:

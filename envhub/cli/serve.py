@@ -38,6 +38,9 @@ def serve(
             help="What environments run in: auto is conda if it is built, else the hub's own interpreter.",
         ),
     ] = None,
+    build: Annotated[
+        bool, typer.Option("--build", help="First build from its locks what an environment is to run in.")
+    ] = False,
     store: StoreOption = None,
     config: Annotated[
         Path | None,
@@ -124,7 +127,7 @@ def serve(
         care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
         sessions=SessionSettings(idle_timeout_s=idle_timeout),
     )
-    with pool_plans(plans, Store(store)) as decided:
+    with pool_plans(plans, Store(store), build) as decided:
         run_hub(
             decided,
             hub_settings,
