@@ -57,7 +57,7 @@ def check_answer(operation: int, code: int, payload: bytes) -> None:
             if code not in frames.ERRORS or code == _LOST:
                 raise frames.FrameError(f"{code} is no status")
             _failure.decode(payload)
-        elif operation == frames.STEP:
+        elif operation in (frames.STEP, frames.REPLAY):
             is_object = payload.startswith(_TRANSITION) and payload.endswith(b"}")
             if code > frames.TERMINATED | frames.TRUNCATED or not is_object:
                 raise frames.FrameError("this is no transition")

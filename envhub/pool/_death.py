@@ -11,6 +11,7 @@ WHAT = {
     frames.MAKE: "building an environment",
     frames.RESET: "a reset",
     frames.STEP: "a step",
+    frames.REPLAY: "a step that was replayed",
     frames.RENDER: "a rendering",
     frames.DESCRIBE: "describing the environment",
     frames.TASKS: "listing tasks",

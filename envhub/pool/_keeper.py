@@ -60,6 +60,7 @@ class Keeper:
         self._reset_limit = limits.reset_timeout_s
         self._allowed = {
             frames.STEP: limits.step_timeout_s,
+            frames.REPLAY: limits.step_timeout_s,
             frames.RENDER: limits.step_timeout_s,
             frames.MAKE: limits.load_timeout_s,
             frames.DESCRIBE: limits.load_timeout_s,

@@ -23,10 +23,12 @@ from envhub.pool import BOUNDS_S, Pool, PoolStatus, Times, private_bytes
 from envhub.server._hub import Hub
 from envhub.session import HubError
 
+OUTCOMES = ("terminated", "truncated", "failed", "abandoned")
+"""How an episode may end."""
 _BOUNDS = [str(bound) for bound in BOUNDS_S]
 
 _COUNTS: list[tuple[str, str, Callable[[Pool], int]]] = [
-    ("envhub_replays", "Episodes brought to another worker.", lambda pool: pool.replays),
+    ("envhub_replays", "Episodes brought to another worker, or to this hub.", lambda pool: pool.replays),
     ("envhub_replay_divergences", "Replays that differed from the record.", lambda pool: pool.divergences),
     ("envhub_step_repeats", "Steps asked for again and executed once.", lambda pool: pool.repeats),
 ]
@@ -69,8 +71,9 @@ class _HubCollector(Collector):
         counts, envs = self._hub.sessions.counts, list(self._hub.pools)
         for name, help_text, counter in (
             ("envhub_steps", "Steps asked for.", counts.steps),
-            ("envhub_resets", "Resets asked for.", counts.resets),
+            ("envhub_resets", "Resets: asked for, or following a last step by themselves.", counts.resets),
             ("envhub_sessions_opened", "Sessions opened.", counts.opened),
+            ("envhub_sessions_resumed", "Sessions of the hub before that go on.", counts.resumed),
         ):
             family = CounterMetricFamily(name, help_text, labels=["env"])
             for env in envs:
@@ -87,6 +90,13 @@ class _HubCollector(Collector):
         for (env, reason), number in counts.ended.items():
             ended.add_metric([env, reason], number)
         yield ended
+        episodes = CounterMetricFamily(
+            "envhub_episodes", "Episodes that ended, by how.", labels=["env", "outcome"]
+        )
+        for env in envs:
+            for outcome in OUTCOMES:
+                episodes.add_metric([env, outcome], counts.episodes[env, outcome])
+        yield episodes
         points = CounterMetricFamily(
             "envhub_points", "Snapshots, restores and forks, by kind.", labels=["env", "kind"]
         )
@@ -126,7 +136,7 @@ class _HubCollector(Collector):
         )
         seconds = HistogramMetricFamily(
             "envhub_step_seconds",
-            "Steps: in the environment, and in all from leaving the hub to the answer.",
+            "Steps that were executed: in the environment, and in all from leaving the hub to the answer.",
             labels=["env", "phase"],
         )
         for env, pool in self._hub.pools.items():

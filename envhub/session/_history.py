@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 from envhub.record import SessionRecord
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._saved import SavedSession
+from envhub.worker import frames
 
 BASE_STEPS = 64
 """Steps after which a new native snapshot is looked for, to be written down."""
@@ -21,10 +22,13 @@ class History:
 
     Args:
         session_id: The session.
+        episode_over: Told how each episode ends: terminated, truncated, failed, abandoned.
         record: Where it is written down, if anywhere.
     """
 
-    def __init__(self, session_id: str, record: SessionRecord | None = None) -> None:
+    def __init__(
+        self, session_id: str, episode_over: Callable[[str], None], record: SessionRecord | None = None
+    ) -> None:
         self.status: Literal["new", "running", "over", "failed"] = "new"
         self.episode: Episode | None = None
         self.before: Episode | None = None
@@ -32,6 +36,8 @@ class History:
         """What ended the current episode, or kept it from beginning."""
         self.record = record
         self._session_id = session_id
+        self._episode_over = episode_over
+        self._closed = False
         self._begun = 0
         self._noted_base: object = None
 
@@ -50,25 +56,21 @@ class History:
         digest = hashlib.blake2b(str(self.episode.seed).encode(), digest_size=4).digest()
         return int.from_bytes(digest, "big") >> 1
 
-    def asked(self) -> None:
-        """A reset or a step is asked of the environment."""
-        if self.record is not None:
-            self.record.asked()
-
     def began(
         self,
         seed: int,
         task: dict[str, Any] | None,
         options: dict[str, Any],
         start: bytes,
+        asked_ns: int,
         autoreset: bool = False,
     ) -> Episode:
-        """An episode began with a reset."""
+        """An episode began with a reset, which was asked of the environment then."""
         episode = Episode(self.next_id(), seed, task, options, start)
         self._go_on_with(episode)
         if self.record is not None:
             more = b',"autoreset":true' if autoreset else b""
-            self.record.episode(episode.id, [episode.line(self.record, more)])
+            self.record.episode(episode.id, [episode.line(self.record, more, asked_ns)])
         return episode
 
     def went_to(self, episode: Episode) -> None:
@@ -78,18 +80,22 @@ class History:
             self.record.episode(episode.id, episode.lines(self.record, inherited=episode.next_index))
 
     def _go_on_with(self, episode: Episode) -> None:
+        self._leave("abandoned")
         self._begun += 1
         self.status, self.failure = ("over" if episode.flags else "running"), None
         self.before, self.episode = self.episode, episode
 
-    def stepped(self, episode: Episode, action: bytes, transition: bytes, flags: int) -> bytes:
-        """A step of the current episode was taken; returns the reply to it."""
+    def stepped(
+        self, episode: Episode, action: bytes, asked_ns: int, transition: bytes, flags: int
+    ) -> bytes:
+        """A step of the current episode, which was asked then, was taken; returns the reply to it."""
         answer = episode.record(action, transition, flags)
         if self.record is not None:
-            self.record.step(action, answer)
+            self.record.step(action, answer, asked_ns)
             if episode.next_index % BASE_STEPS == 0:
                 self._write_base(self.record, episode)
         if flags:
+            self._leave("terminated" if flags & frames.TERMINATED else "truncated")
             self.status = "over"
         return answer
 
@@ -101,9 +107,23 @@ class History:
 
     def failed(self, error: HubError, episode: Episode | None) -> None:
         """The environment failed in a step of an episode, or in a reset if there is none."""
+        self._leave("abandoned" if episode is None else "failed")
         self.status, self.failure = "failed", error
         if self.record is not None:
             self.record.failed(episode.id if episode else None, error.code, error.message)
+
+    def closed(self, reason: HubError) -> None:
+        """The session ended; what was under way may still be heard of."""
+        if reason.code != "not_ready":  # then the next hub goes on
+            self._leave("failed" if reason.code in ("session_lost", "replay_diverged") else "abandoned")
+        self._closed = True
+        if self.record is not None:
+            self.record.ended(reason.code, reason.message)
+
+    def _leave(self, how: str) -> None:
+        """Tells how the current episode ended, if it was running."""
+        if self.status == "running" and not self._closed:
+            self._episode_over(how)
 
     def again(self, action: bytes, index: int, episode_id: str | None) -> bytes | None:
         """The recorded reply to a step, if it is the last one of the current episode or of the one before."""

@@ -8,6 +8,7 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 
 from envhub.pool import Pool, Replica
@@ -45,8 +46,23 @@ class Sessions(Register):
         self.openings = Openings(self, settings or SessionSettings())
         self.points = Points(self, self.openings)
 
-    def step(self, session_id: str, step: StepRequest | StepItem, autoreset: bool, sink: Sink) -> None:
-        """Takes one step of one session; never raises, the sink hears of errors."""
+    def step(
+        self,
+        session_id: str,
+        step: StepRequest | StepItem,
+        autoreset: bool,
+        sink: Sink,
+        asked_ns: int | None = None,
+    ) -> None:
+        """Takes one step of one session; never raises, the sink hears of errors.
+
+        Args:
+            session_id: The session.
+            step: The step.
+            autoreset: Whether to start the next episode when this step ends the current one.
+            sink: Takes the answer.
+            asked_ns: The time, in nanoseconds since the epoch, where the caller has looked already.
+        """
         try:
             self.check_draining()
             session = self.find(session_id)
@@ -54,7 +70,8 @@ class Sessions(Register):
             self._later(session_id, error, lambda: self.step(session_id, step, autoreset, sink), sink)
             return
         self.counts.steps[session.env] += 1
-        session.step(bytes(step.action), step.step_index, step.episode_id, autoreset, sink)
+        asked_ns = time.time_ns() if asked_ns is None else asked_ns
+        session.step(bytes(step.action), step.step_index, step.episode_id, autoreset, sink, asked_ns)
 
     def reset(self, session_id: str, reset: ResetRequest | ResetItem, sink: Sink) -> None:
         """Resets one session; never raises, the sink hears of errors."""
@@ -69,9 +86,9 @@ class Sessions(Register):
 
     async def step_batch(self, batch: BatchStep) -> bytes:
         """Takes one step of each of many sessions; returns the JSON reply."""
-        gathered = Gathered(len(batch.steps))
+        gathered, now_ns = Gathered(len(batch.steps)), time.time_ns()
         for number, item in enumerate(batch.steps):
-            self.step(item.session_id, item, batch.autoreset, gathered.sink(number))
+            self.step(item.session_id, item, batch.autoreset, gathered.sink(number), now_ns)
         return gathered.reply(await gathered.future)
 
     async def reset_batch(self, batch: BatchReset) -> bytes:
@@ -113,6 +130,7 @@ class Sessions(Register):
         session = self.add(
             opened.session, opened.env, replica, opened.idle_timeout_s, opened.labels, opened.owner
         )
+        self.counts.resumed[opened.env] += 1
         session.created_at = opened.time_us / 1e6 - self.clock_offset
         session.resume(saved)
         for again in saved.waiting:

@@ -121,7 +121,17 @@ class Register:
         if self.recorder is not None:
             record = self.recorder.session(id, facts_of(pool, labels, owner), idle_timeout_s)
         session = Session(
-            id, env, pool, replica, idle_timeout_s, labels, self._clock, self._forget, owner, record
+            id,
+            env,
+            pool,
+            replica,
+            idle_timeout_s,
+            labels,
+            self._clock,
+            self._forget,
+            self.counts,
+            owner,
+            record,
         )
         self._sessions[id] = session
         return session

@@ -77,7 +77,7 @@ class Replay:
             self._replica.send(frames.RESET, self._episode.request(), self._started)
         first = self._episode.next_index - len(steps)
         for index, (action, answer) in enumerate(steps, first):
-            self._replica.send(frames.STEP, action, functools.partial(self._stepped, index, answer))
+            self._replica.send(frames.REPLAY, action, functools.partial(self._stepped, index, answer))
 
     def drop(self) -> None:
         """Nobody wants to know any more."""

@@ -13,6 +13,7 @@ import asyncio
 import functools
 import json
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from envhub.pool import Pool, Replica
 from envhub.record import SessionRecord
 from envhub.session import _refusals
+from envhub.session._counts import Counts
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._history import History
@@ -48,6 +50,7 @@ class Session:
         labels: The client's own marks.
         clock: The event loop's time.
         on_end: Called once when it ends, with the error that later callers are told.
+        counts: Where what happens in it is counted.
         owner: Name of the token it belongs to, if any.
         record: Where what happens in it is written down, if anywhere.
     """
@@ -62,6 +65,7 @@ class Session:
         labels: dict[str, str],
         clock: Callable[[], float],
         on_end: Callable[[Session, HubError], None],
+        counts: Counts,
         owner: str | None = None,
         record: SessionRecord | None = None,
     ) -> None:
@@ -69,10 +73,11 @@ class Session:
         self.idle_timeout_s = idle_timeout_s
         self._clock = clock
         self.created_at = self.last_used = clock()
-        self.history = History(id, record)
+        self.history = History(id, functools.partial(counts.episode_over, env), record)
         self.ended: HubError | None = None
         self.busy = False
         """Whether an operation is under way."""
+        self._counts = counts
         self._pool = pool
         self._lease = Lease(pool, replica, f"session {id} of {env}", self.end)
         self._on_end = on_end
@@ -84,7 +89,13 @@ class Session:
     # -- steps --------------------------------------------------------------------------------------
 
     def step(
-        self, action: bytes, index: int | None, episode_id: str | None, autoreset: bool, sink: Sink
+        self,
+        action: bytes,
+        index: int | None,
+        episode_id: str | None,
+        autoreset: bool,
+        sink: Sink,
+        asked_ns: int,
     ) -> None:
         """Takes one step, once.
 
@@ -94,13 +105,16 @@ class Session:
             episode_id: The episode the index belongs to, if the caller knows.
             autoreset: Whether to start the next episode when this step ends the current one.
             sink: Takes the answer.
+            asked_ns: When it was asked for, in nanoseconds since the epoch.
         """
         if self.busy:
             if self._joins(action, index, episode_id):
                 self._pool.repeats += 1
                 self._joined.append(sink)
             else:
-                self._line.append(lambda: self.step(action, index, episode_id, autoreset, sink))
+                self._line.append(
+                    lambda: self.step(action, index, episode_id, autoreset, sink, time.time_ns())
+                )
             return
         episode = self.history.episode
         if episode is None or self.ended is not None:
@@ -118,9 +132,8 @@ class Session:
             sink(self._refusal())
             return
         self.busy = True
-        self.history.asked()
         self._under_way = (action, episode.next_index, episode.id)
-        stepped = functools.partial(self._stepped, episode, action, autoreset, sink)
+        stepped = functools.partial(self._stepped, episode, action, asked_ns, autoreset, sink)
         self._lease.ask(frames.STEP, action, stepped)
 
     def _joins(self, action: bytes, index: int | None, episode_id: str | None) -> bool:
@@ -130,12 +143,19 @@ class Session:
         return self._under_way[:2] == (action, index) and episode_id in (None, self._under_way[2])
 
     def _stepped(
-        self, episode: Episode, action: bytes, autoreset: bool, sink: Sink, code: int, body: bytes
+        self,
+        episode: Episode,
+        action: bytes,
+        asked_ns: int,
+        autoreset: bool,
+        sink: Sink,
+        code: int,
+        body: bytes,
     ) -> None:
         if code >= frames.FIRST_ERROR:
             self._done(sink, self._failed(code, body, episode))
             return
-        answer = self.history.stepped(episode, action, body, code)
+        answer = self.history.stepped(episode, action, asked_ns, body, code)
         if episode.distance >= CHECKPOINT_STEPS:
             self._lease.checkpoint()
         if code and autoreset and self.ended is None:
@@ -156,6 +176,7 @@ class Session:
             both = answer if isinstance(reset, HubError) else episode.amend(b'"reset":%b' % reset)
             self._done(sink, both)
 
+        self._counts.resets[self.env] += 1
         self._reset(None, None, episode.options, started, autoreset=True)
 
     def _repeated(self, episode: Episode, action: bytes, index: int, episode_id: str | None) -> Answer:
@@ -211,7 +232,8 @@ class Session:
             if code >= frames.FIRST_ERROR:
                 sink(self._failed(code, body, None))
                 return
-            episode = self._lease.episode = self.history.began(seed, given, options, body, autoreset)
+            episode = self.history.began(seed, given, options, body, asked_ns, autoreset)
+            self._lease.episode = episode
             sink(episode.reply())
 
         try:
@@ -219,7 +241,7 @@ class Session:
         except RecursionError:  # a little shallower than what the request's own decoder refuses
             sink(HubError("malformed_request", f"task or options for {self.id} are nested too deeply"))
             return
-        self.history.asked()
+        asked_ns = time.time_ns()
         self._lease.ask(frames.RESET, payload, reset_done)
 
     async def render(self) -> tuple[int, bytes]:
@@ -346,8 +368,7 @@ class Session:
         if self.ended is not None:
             return
         self.ended = reason
-        if self.history.record is not None:
-            self.history.record.ended(reason.code, reason.message)
+        self.history.closed(reason)
         self._on_end(self, reason)
         if not self.busy:
             self._lease.give_back()
@@ -370,7 +391,9 @@ class Session:
             return
 
         def there(code: int, body: bytes) -> None:
-            if code >= frames.FIRST_ERROR and self.ended is None:
+            if code < frames.FIRST_ERROR:
+                self._pool.replays += 1
+            elif self.ended is None:
                 self.end(self._told(code, body))
             self._next_in_line()
 

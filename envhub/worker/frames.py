@@ -33,6 +33,7 @@ GET_STATE = 7  # -> the environment's state
 SET_STATE = 8  # {"state", "steps"} -> nothing
 CLOSE = 9  # close the slot's environment; MAKE or RESET builds a new one
 PING = 10  # whether the worker is there -> what it did since the last time: {"resets", "steps", "seconds"}
+REPLAY = 11  # a step that was taken elsewhere before: as STEP, but not counted among the steps
 
 # Statuses of a transition: two bits.
 OK = 0

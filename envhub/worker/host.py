@@ -20,6 +20,7 @@ from .replica import Answer, Replica
 from .times import BOUNDS_S, Times
 
 FLUSH_S = 0.001
+STEPS = (frames.STEP, frames.REPLAY)
 RECEIVE_BYTES = 1 << 16  # malloc serves this without a system call
 
 
@@ -109,7 +110,7 @@ class Host:
     def answer(self, operation: int, slot: int, payload: bytes) -> Answer:
         """Does one operation."""
         replica = self._replicas.get(slot) or self.replica(slot)
-        if operation == frames.STEP:
+        if operation in STEPS:
             return replica.step(payload)
         self._resets += operation == frames.RESET
         return self._operations[operation](replica, payload)
@@ -137,7 +138,7 @@ def serve(environment: Environment, channel: socket.socket) -> None:
             begun = last = clock()
             seconds = 0.0
             for number, operation, slot, payload in reader.feed(data):
-                if operation != step and replies:  # it may take long, and the hub times each kind
+                if operation not in STEPS and replies:  # it may take long, and the hub times each kind
                     channel.sendall(frames.pack(replies))
                     replies, last = [], clock()
                 code, body = host.answer(operation, slot, payload)

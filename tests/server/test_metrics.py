@@ -14,7 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from envhub.pool import KINDS, _keeper
 
-GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "monitoring.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GUIDE = (DOCS / "monitoring.md").read_text()
 
 
 @pytest.fixture
@@ -83,6 +84,16 @@ def test_alerts_ask_for_metrics_that_exist() -> None:
     assert {re.sub("_bucket$", "", name) for name in asked} <= set(listed())
 
 
+def test_every_metric_that_any_page_names_exists() -> None:
+    for page in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]:
+        named = set(
+            re.findall(
+                r"\benvhub_[a-z_]+_(?:total|seconds(?:_bucket|_count|_sum)?|bytes)\b", page.read_text()
+            )
+        )
+        assert {re.sub("_(bucket|count|sum)$", "", name) for name in named} <= set(listed()), page.name
+
+
 def test_steps_are_counted_and_timed_in_both_phases(server: Any, wait_until: Any) -> None:
     with server.client() as client:
         sessions = opened(client, 4)
@@ -99,6 +110,75 @@ def test_steps_are_counted_and_timed_in_both_phases(server: Any, wait_until: Any
         assert value(client, "envhub_replicas", env="echo", state="leased") == 4
         assert value(client, "envhub_sessions", env="echo") == 4
         assert value(client, "envhub_resets_total", env="echo") == 4
+
+
+def test_a_replay_counts_no_step_again(server: Any, wait_until: Any) -> None:
+    with server.client() as client:
+        (session,) = opened(client)
+        for _ in range(5):
+            step(client, session)
+        environment = {"env": "echo", "phase": "environment"}
+        wait_until(lambda: value(client, "envhub_step_seconds_count", **environment) == 5)
+        os.kill(server.do(lambda: server.hub.pools["echo"]._workers[0].pid), signal.SIGKILL)
+        assert step(client, session).json()["step_index"] == 5
+        assert value(client, "envhub_replays_total", env="echo") == 1
+        assert value(client, "envhub_steps_total", env="echo") == 6
+        assert value(client, "envhub_step_seconds_count", env="echo", phase="total") == 6
+        wait_until(lambda: value(client, "envhub_step_seconds_count", **environment) == 6)
+
+
+def test_each_episode_is_counted_once_by_how_it_ended(make_server: Any, make_plan: Any) -> None:
+    server = make_server(make_plan("echo", 6, fail_on="fail", length=2, max_episode_steps=3))
+
+    def ended(client: httpx.Client) -> dict[str, int]:
+        outcomes = ("terminated", "truncated", "failed", "abandoned")
+        return {one: int(value(client, "envhub_episodes_total", env="echo", outcome=one)) for one in outcomes}
+
+    with server.client() as client:
+        first, second, third, closed = opened(client, 4)
+        assert set(ended(client).values()) == {0}
+        step(client, first)
+        step(client, first)
+        assert ended(client) == {"terminated": 1, "truncated": 0, "failed": 0, "abandoned": 0}
+        client.post(f"/v1/sessions/{first}/reset", json={})
+        client.post(f"/v1/sessions/{first}/reset", json={})
+        assert ended(client)["abandoned"] == 1
+        step(client, second, "fail")
+        assert step(client, second).status_code == 409
+        client.post(f"/v1/sessions/{second}/reset", json={})
+        assert ended(client) == {"terminated": 1, "truncated": 0, "failed": 1, "abandoned": 1}
+        point = client.post(f"/v1/sessions/{third}/snapshot").json()["snapshot_id"]
+        client.post(f"/v1/sessions/{third}/restore", json={"snapshot_id": point})
+        client.delete(f"/v1/sessions/{closed}")
+        client.delete(f"/v1/sessions/{closed}")
+        assert ended(client) == {"terminated": 1, "truncated": 0, "failed": 1, "abandoned": 3}
+
+
+def test_a_truncated_episode_and_the_reset_that_follows_by_itself(make_server: Any, make_plan: Any) -> None:
+    server = make_server(make_plan("echo", 1, max_episode_steps=1))
+    with server.client() as client:
+        (session,) = opened(client)
+        for _ in range(3):
+            item = {"session_id": session, "action": "a"}
+            (answer,) = client.post("/v1/step", json={"steps": [item], "autoreset": True}).json()["results"]
+            assert answer["truncated"] and answer["reset"]["step_index"] == 0
+        assert value(client, "envhub_episodes_total", env="echo", outcome="truncated") == 3
+        assert value(client, "envhub_resets_total", env="echo") == 4
+
+
+def test_a_lost_session_fails_its_episode(
+    make_server: Any, make_plan: Any, write_spec: Any, wait_until: Any
+) -> None:
+    source = (
+        "class Env:\n    def reset(self, *, seed=None, options=None):\n        return 'start', {}\n"
+        "    def step(self, action):\n        return action, 0.0, False, False, {}\n"
+    )
+    server = make_server(make_plan(write_spec(source, "replayable = false\n"), 1))
+    with server.client() as client:
+        client.post("/v1/envs/probe/sessions", json={})
+        os.kill(server.do(lambda: server.hub.pools["probe"]._workers[0].pid), signal.SIGKILL)
+        wait_until(lambda: value(client, "envhub_sessions_ended_total", env="probe", reason="session_lost"))
+        assert value(client, "envhub_episodes_total", env="probe", outcome="failed") == 1
 
 
 def test_a_slow_step_is_in_a_late_bucket(make_server: Any, make_plan: Any, wait_until: Any) -> None:

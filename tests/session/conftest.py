@@ -88,6 +88,7 @@ class StageReplica:
         real = WorkerReplica(self.stage.env, None, LIMITS)
         self.operations = {
             frames.STEP: real.step,
+            frames.REPLAY: real.step,
             frames.RESET: real.reset,
             frames.RENDER: real.render,
             frames.GET_STATE: real.get_state,
