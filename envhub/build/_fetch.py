@@ -134,7 +134,7 @@ class _Job:
                     f"{one.label}: {one.file_name} is not the archive that was locked: its {name} is "
                     f"{found}, and {one.lock} says {locked}. Either the archive at "
                     f"{self.mirrors.there(one.url)} was replaced or the lock was altered: restore the lock, "
-                    "or make it again if you trust the new archive"
+                    f"or trust the new archive and run: envhub lock {one.lock.parent}"
                 )
 
     def _transfer(self, one: Wanted, part: Path) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from envhub.build._errors import FetchFailed, InstallFailed, LockInvalid, NotCached
+from envhub.build._errors import DiskFull, FetchFailed, InstallFailed, LockInvalid, NotCached
 from envhub.build._fetch import Wanted
 from envhub.build._lock import Lock, PypiPackage, archive_name
 from envhub.build._mirrors import Mirrors
@@ -150,7 +150,10 @@ def install(lock: Lock, file: Path, archives: Sequence[Path], python: Path, scra
                 f"\n{', '.join(sources)} had to be built from source; what that needs (setuptools, a "
                 "compiler) belongs in environment.yml"
             )
-        raise InstallFailed(f"{lock.spec}: {file} cannot be installed:\n{done.stderr.strip()}{hint}")
+        full = "No space left" in done.stderr
+        raise (DiskFull if full else InstallFailed)(
+            f"{lock.spec}: {file} cannot be installed:\n{done.stderr.strip()}{hint}"
+        )
 
 
 def make_venv(prefix: Path, python: Path, fd: int) -> None:

@@ -146,11 +146,15 @@ def conda(
     noarch: bool = False,
     build: str = "0",
     extension: str = ".conda",
+    claimed: int | None = None,
 ) -> Path:
-    """Pack files as a conda package into a channel; not indexed yet. Returns the archive."""
+    """Pack files as a conda package into a channel; not indexed yet. Returns the archive.
+
+    `claimed` is the size that the package says each of its files has, where that is not the truth.
+    """
     payload, paths = list(files), []
     for path, content, _ in payload:
-        paths.append(_path_entry(path, content))
+        paths.append({**_path_entry(path, content), **({"size_in_bytes": claimed} if claimed else {})})
     index: dict[str, Any] = {"name": name, "version": version, "build": build, "build_number": 0}
     index |= {"depends": list(depends), "subdir": subdir, "timestamp": 1_700_000_000_000, "license": "none"}
     if noarch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,21 +13,9 @@ from envhub.build import LockInvalid, LockMissing, WrongPlatform, read_lock
 from envhub.spec import Spec
 
 from .channel import PYTHON, SUBDIR, VERSION, Channel
+from .tampering import edit, package
 
 LockedSpec = Callable[..., Spec]
-
-
-def edit(spec: Spec, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the content of a spec's conda-lock.yml."""
-    assert spec.path is not None
-    file = spec.path / "conda-lock.yml"
-    content = json.loads(file.read_text())
-    change(content)
-    file.write_text(json.dumps(content))
-
-
-def package(content: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(one for one in content["package"] if one["name"] == name)
 
 
 def refusal(spec: Spec, kind: type[Exception] = LockInvalid) -> str:
