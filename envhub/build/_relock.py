@@ -33,8 +33,11 @@ _UV_PLATFORMS = {
     "osx-64": "x86_64-apple-darwin",
     "osx-arm64": "aarch64-apple-darwin",
 }
-_OTHERS_SETTINGS = ("CONDA_LOCK_", "CONDA_OVERRIDE_", "CONDA_FLAGS")
-"""Variables that would change a lock behind our back."""
+_OTHERS_SETTINGS = (
+    *("CONDA_LOCK_", "CONDA_OVERRIDE_", "CONDA_FLAGS"),
+    *("UV_CONSTRAINT", "UV_OVERRIDE", "UV_EXCLUDE_NEWER", "UV_PRERELEASE", "UV_RESOLUTION"),
+)
+"""How the variables begin that would change a lock behind our back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +119,7 @@ def lock_conda(spec: Spec, inputs: Inputs, solver: Solver, channels: Sequence[st
         command += ["--pypi_to_conda_lookup_file", "names.json"]
         command += [word for platform in inputs.platforms for word in ("--platform", platform)]
         command += [word for channel in channels for word in ("--channel", channel)]
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS_SETTINGS)}
-        done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True)
+        done = _run(command, folder)
         if done.returncode:
             raise _unsolved(spec, solver, channels or inputs.channels, done.stderr)
         return (folder / "conda-lock.yml").read_text(encoding="utf-8")
@@ -134,7 +136,7 @@ def lock_pypi(spec: Spec, inputs: Inputs, python: str) -> str:
     Raises:
         LockFailed: there is no solution, the packages differ between platforms, or uv is missing.
     """
-    _require("uv", "0.5")
+    _require("uv", "0.9")
     files = SpecFiles.of(spec)
     found = {platform: _compiled(spec, inputs, python, platform) for platform in inputs.platforms}
     first, *others = inputs.platforms
@@ -168,7 +170,7 @@ def _compiled(spec: Spec, inputs: Inputs, python: str, platform: str) -> str:
         command += ["--generate-hashes", "--no-header", "--no-annotate"]
         command += ["--no-emit-index-url", "--no-emit-find-links", "--no-python-downloads"]
         command += ["--python-version", python, "--python-platform", target, "--python", sys.executable]
-        done = subprocess.run(command, cwd=name, capture_output=True, text=True)
+        done = _run(command, Path(name))
         if done.returncode:
             raise LockFailed(
                 f"{spec.name}: {files.requirements}: no packages for Python {python} on {platform}:\n"
@@ -181,6 +183,11 @@ def _compiled(spec: Spec, inputs: Inputs, python: str, platform: str) -> str:
             f"{spec.name}: {files.requirements}: uv locked an address, which no lock may hold:\n{text}"
         )
     return text
+
+
+def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS_SETTINGS)}
+    return subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True)
 
 
 def _look_into(spec: Spec, conda_lock: str) -> tuple[str, int]:

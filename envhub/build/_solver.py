@@ -49,11 +49,18 @@ def answer(arguments: Sequence[str], mirrors: Mirrors, platform: str) -> dict[st
     """
     asked = _parser().parse_args(arguments)
 
-    from rattler import Channel, Gateway, solve  # after what may end the process in the usual way
+    from rattler import Channel, Gateway, MatchSpec, solve  # after what may end the process in the usual way
 
-    channels = [Channel(mirrors.there(Channel(name).base_url.rstrip("/"))) for name in asked.channels]
+    def address(channel: str) -> str:
+        return mirrors.there(Channel(channel).base_url.rstrip("/"))
+
+    channels = [Channel(address(channel)) for channel in asked.channels]
+    specs = []
+    for spec in asked.specs:
+        channel, separator, package = spec.rpartition("::")
+        specs.append(MatchSpec(f"{address(channel)}::{package}" if separator else spec))
     records = asyncio.run(
-        solve(channels, asked.specs, gateway=Gateway(), platforms=[platform, "noarch"])  # type: ignore[list-item]
+        solve(channels, specs, gateway=Gateway(), platforms=[platform, "noarch"])  # type: ignore[list-item]
     )
     packages = [_package(record, mirrors) for record in sorted(records, key=lambda one: one.name.normalized)]
     return {"success": True, "dry_run": True, "actions": {"FETCH": packages, "LINK": packages}}

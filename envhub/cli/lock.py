@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,16 +41,11 @@ def lock(
 
     Writes conda-lock.yml and requirements.lock from environment.yml and requirements.in.
     """
-    from envhub.build import BuildError
-
     specs = _specs(spec, every)
-    try:
-        if check:
-            _check(specs, as_json)
-        else:
-            _lock(specs, conda, channel, as_json)
-    except BuildError as error:
-        raise CommandError(str(error)) from error
+    if check:
+        _check(specs, as_json)
+    else:
+        _lock(specs, conda, channel, as_json)
 
 
 def _specs(named: str | None, every: bool) -> list[Spec]:
@@ -86,30 +82,33 @@ def _say_next(stale: Sequence[Spec]) -> None:
 
 
 def _lock(specs: Sequence[Spec], conda: str | None, channels: Sequence[str], as_json: bool) -> None:
-    from envhub.build import relock
+    """Lock each; of several a failed one is told and the others are locked all the same."""
+    from envhub.build import BuildError, relock
 
-    done: list[Relocked] = []
-    with errors.status("reading") as status:
-        for spec in specs:
-            done.append(relock(spec, conda=conda, channels=channels, progress=status.update))
+    done: list[dict[str, Any]] = []
+    for spec in specs:
+        try:
+            with errors.status(spec.name) as status:
+                relocked = relock(spec, conda=conda, channels=channels, progress=status.update)
+        except BuildError as error:
+            if len(specs) == 1:
+                raise
+            errors.print(f"not locked: {error}", style="red", markup=False)
+            done.append({"spec": spec.name, "error": str(error)})
+            continue
+        done.append(dataclasses.asdict(relocked))
+        if not as_json:
+            _print_locked(relocked)
     if as_json:
-        print_json([_as_json(one) for one in done])
-        return
-    for one in done:
-        changed = ", ".join(file.name for file in one.changed) or "nothing, the locks are as they were"
-        console.print(
-            f"{one.spec}: Python {one.python}, {one.conda} conda and {one.pypi} PyPI packages, solved with "
-            f"{one.solver}; wrote {changed}",
-            markup=False,
-        )
+        print_json(done)
+    if any("error" in one for one in done):
+        raise typer.Exit(1)
 
 
-def _as_json(one: Relocked) -> dict[str, Any]:
-    return {
-        "spec": one.spec,
-        "solver": one.solver,
-        "python": one.python,
-        "conda": one.conda,
-        "pypi": one.pypi,
-        "changed": [str(file) for file in one.changed],
-    }
+def _print_locked(locked: Relocked) -> None:
+    changed = ", ".join(file.name for file in locked.changed) or "nothing, the locks are as they were"
+    console.print(
+        f"{locked.spec}: Python {locked.python}, {locked.conda} conda and {locked.pypi} PyPI packages, "
+        f"solved with {locked.solver}; wrote {changed}",
+        markup=False,
+    )

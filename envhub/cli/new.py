@@ -64,6 +64,8 @@ def write_skeleton(name: str, into: Path) -> Path:
     filled = {"name": name, "package": package, "class": "".join(map(str.capitalize, words)) + "Env"}
     for template, file in (
         ("envhub.toml", folder / "envhub.toml"),
+        ("environment.yml", folder / "environment.yml"),
+        ("requirements.in", folder / "requirements.in"),
         ("package.py", folder / package / "__init__.py"),
         ("test.py", folder / f"test_{'_'.join(words)}.py"),
     ):

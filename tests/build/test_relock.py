@@ -86,6 +86,8 @@ def test_settings_for_other_tools_change_no_lock(
     monkeypatch.setenv("CONDA_FLAGS", "--channel nowhere")
     monkeypatch.setenv("CONDA_OVERRIDE_GLIBC", "2.5")
     monkeypatch.setenv("CONDA_LOCK_MAMBA", "1")
+    monkeypatch.setenv("UV_CONSTRAINT", "/nowhere/constraints.txt")
+    monkeypatch.setenv("UV_EXCLUDE_NEWER", "2001-01-01")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "virtual-packages.yml").write_text("subdirs: {}")
     again = write_inputs(tmp_path / "again", channel, conda=("tally",), pypi=("abacus", "slate"))

@@ -56,6 +56,16 @@ def test_it_reads_a_mirror_and_names_the_original(channel: Channel, machine: str
     assert urls == [f"{ORIGINAL}/{SUBDIR}/{channel.records['libreckon']['fn']}"]
 
 
+@pytest.mark.parametrize(
+    "spec", ["libreckon 1.4", "libreckon=1", "libreckon 1.* 0", f"{ORIGINAL}::libreckon"]
+)
+def test_it_reads_specs_as_conda_does(channel: Channel, machine: str, tmp_path: Path, spec: str) -> None:
+    solver = write_solver(tmp_path, Mirrors({ORIGINAL: channel.url}))
+    status, answer = run(solver, "--channel", ORIGINAL, "--channel", machine, spec)
+    assert (status, answer.get("message")) == (0, None)
+    assert "libreckon" in {one["name"] for one in answer["actions"]["FETCH"]}
+
+
 def test_what_has_no_solution_is_an_answer_too(channel: Channel, machine: str, tmp_path: Path) -> None:
     solver = write_solver(tmp_path, Mirrors())
     status, answer = run(solver, "--channel", channel.url, "--channel", machine, "tally >=3")
