@@ -30,7 +30,9 @@ MAY_IMPORT = {
     },
     "envhub.record": set(),
     "envhub.check": {"envhub.pool", "envhub.spec", "envhub.worker.frames", "envhub_sdk"},
+    "envhub.doctor": {"envhub.build", "envhub.spec"},
     "envhub.cli": {
+        "envhub.doctor",
         "envhub.build",
         "envhub.check",
         "envhub.record",

@@ -5,7 +5,7 @@
 """
 
 from envhub.build._build import Outcome, build
-from envhub.build._conda import own_solver
+from envhub.build._conda import channel_url, choose_solver, own_solver
 from envhub.build._errors import (
     BuildError,
     DiskFull,
@@ -30,7 +30,7 @@ from envhub.build._files import SpecFiles
 from envhub.build._fresh import Freshness, check_fresh, require_fresh
 from envhub.build._inputs import Inputs, read_inputs
 from envhub.build._lock import CondaPackage, Kind, Lock, PypiPackage, host_platform, read_lock
-from envhub.build._mirrors import Mirrors, read_mirrors
+from envhub.build._mirrors import Mirrors, config_file, read_mirrors
 from envhub.build._relock import Relocked, lock_conda, lock_pypi, relock
 from envhub.build._runtime import find_runtime
 from envhub.build._setup import SetupInput, SetupStep
@@ -72,7 +72,10 @@ __all__ = [
     "VenvRefused",
     "WrongPlatform",
     "build",
+    "channel_url",
     "check_fresh",
+    "choose_solver",
+    "config_file",
     "find_runtime",
     "host_platform",
     "lock_conda",

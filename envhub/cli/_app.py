@@ -10,6 +10,7 @@ import envhub
 from envhub.cli.build import build
 from envhub.cli.check import check
 from envhub.cli.data import data
+from envhub.cli.doctor import doctor
 from envhub.cli.list_specs import list_specs
 from envhub.cli.lock import lock
 from envhub.cli.new import new
@@ -35,6 +36,7 @@ app.command()(new)
 app.command()(check)
 app.command()(lock)
 app.command()(build)
+app.command()(doctor)
 app.command()(replay)
 app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")

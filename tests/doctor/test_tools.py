@@ -1,0 +1,80 @@
+"""What is said of the store, the mirrors and the channels."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from envhub.build import Store
+from envhub.doctor._tools import look_at_channels, look_at_solver, look_at_store, look_at_tools
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's configuration file, empty."""
+    file = tmp_path / "config.toml"
+    file.write_text("")
+    monkeypatch.setenv("ENVHUB_CONFIG", str(file))
+    return file
+
+
+def test_the_tools_are_there_with_their_versions() -> None:
+    finding = look_at_tools()
+    assert finding.status == "ok" and "conda-lock 4" in finding.words and "uv " in finding.words
+
+
+def test_a_missing_tool_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envhub.doctor._tools._TOOLS", ("uv", "no-such-tool"))
+    finding = look_at_tools()
+    assert finding.status == "warning" and finding.words.startswith("no-such-tool missing")
+    assert finding.mend is not None and "envhub[build]" in finding.mend
+
+
+def test_a_store_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
+    (finding,) = look_at_store(Store(tmp_path / "a" / "b"))
+    assert finding.status == "ok" and finding.words.startswith("0 environments")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_store_that_cannot_be_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (finding,) = look_at_store(Store(tmp_path / "file" / "store"))
+    assert finding.status == "problem" and finding.mend is not None and "--store" in finding.mend
+
+
+def test_what_a_build_left_is_named(tmp_path: Path) -> None:
+    (tmp_path / "store" / "venvs" / ("0" * 32)).mkdir(parents=True)
+    findings = list(look_at_store(Store(tmp_path / "store")))
+    assert findings[1].mend == "envhub store gc" and "0" * 32 in findings[1].words
+
+
+def test_little_room_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("envhub.doctor._tools.ENOUGH_BYTES", 2**62)
+    (finding,) = look_at_store(Store(tmp_path))
+    assert finding.status == "warning" and finding.mend == "envhub store gc"
+
+
+def test_channels_and_their_mirrors_are_asked(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "mirror" / "noarch").mkdir(parents=True)
+    (tmp_path / "mirror" / "noarch" / "repodata.json").write_text("{}")
+    config.write_text(f'[mirrors]\n"https://conda.anaconda.org/here" = "file://{tmp_path}/mirror"\n')
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    here, gone, refused = look_at_channels(["here", f"file://{tmp_path}/gone", f"http://127.0.0.1:{port}/c"])
+    assert here.status == "ok" and f"{tmp_path}/mirror" in here.words
+    assert gone.status == "warning" and "repodata.json is not there" in gone.words
+    assert refused.status == "warning" and refused.mend is not None and str(config) in refused.mend
+
+
+def test_mirrors_that_cannot_be_read_are_a_problem(config: Path) -> None:
+    config.write_text('[mirrors]\n"conda-forge" = "elsewhere"\n')
+    (finding,) = look_at_solver(["conda-forge"])
+    assert finding.status == "problem" and str(config) in finding.words
+    assert not list(look_at_channels(["conda-forge"]))
+
+
+def test_the_solver_is_named(config: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CONDA_EXE", raising=False)
+    (finding,) = look_at_solver(["conda-forge"])
+    assert finding.status == "ok" and finding.words.startswith("py-rattler ")
