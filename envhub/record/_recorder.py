@@ -2,7 +2,8 @@
 
 All events of one turn of the event loop are written together, by a callback that the first of them
 schedules. Whoever waits for an answer is woken by a callback scheduled later: so a step is written before
-its answer leaves the process.
+its answer leaves the process. A step's event is made once, of the bytes that the client gets, and goes to
+every log.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Any
 
 from envhub.record._events import Compacted, Ended, Failed, Renewed, encode
 from envhub.record._log import Log
+
+_NEVER = -1
+_ANSWER = b',"answer":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,11 @@ class Recorder:
         self._logs = self._open
         self.lines: list[bytes] = []
         """What waits to be written: whole lines when they are joined."""
-        self.now_ns = 0
-        """The time of this turn of the event loop, in nanoseconds since the epoch; 0 until it is needed."""
-        self.asked_ns = -1
+        self._answered_ns = 0
+        """When the first step of this turn of the event loop was answered; 0 until one was."""
+        self.asked_ns = _NEVER
         self.times = b""
-        """What `times_since` made last in this turn: steps of a batch are asked and answered together."""
+        """The end of a step's event for those that were asked at `asked_ns` and answered in this turn."""
 
     def session(self, session: str, facts: Facts, idle_timeout_s: float) -> SessionRecord:
         """The record of one session; nothing is written yet."""
@@ -69,27 +73,22 @@ class Recorder:
 
     def add(self, line: bytes) -> None:
         """Writes a line by the end of this turn of the event loop."""
-        self.turn()
+        if not self.lines:
+            asyncio.get_running_loop().call_soon(self.flush)
         self.lines.append(line)
 
-    def turn(self) -> int:
-        """The time of this turn; the first to ask for it sees to it that what it brings is written."""
-        if not self.now_ns:
+    def take_times(self, asked_ns: int) -> None:
+        """Makes `times` for a step that was asked then and is answered now."""
+        if not self.lines:
             asyncio.get_running_loop().call_soon(self.flush)
-            self.now_ns = time.time_ns()
-            self.asked_ns = -1
-        return self.now_ns
-
-    def times_since(self, asked_ns: int) -> bytes:
-        """The end of a step's event: how long it took since then, and the time."""
-        now_ns = self.now_ns or self.turn()
+        now_ns = self._answered_ns = self._answered_ns or time.time_ns()
         self.asked_ns = asked_ns
-        self.times = b',"step_us":%d,"time_us":%d}\n' % ((now_ns - asked_ns) // 1000, now_ns // 1000)
-        return self.times
+        step_us = max(0, now_ns - asked_ns) // 1000  # clocks are set back now and then
+        self.times = b',"step_us":%d,"time_us":%d}\n' % (step_us, now_ns // 1000)
 
     def flush(self) -> None:
         """Writes what waits."""
-        self.now_ns = 0
+        self._answered_ns, self.asked_ns = 0, _NEVER
         lines, self.lines = self.lines, []
         if not lines:
             return
@@ -140,13 +139,12 @@ class SessionRecord:
         idle_timeout_s: How long it may go unused.
     """
 
-    __slots__ = ("_asked_ns", "_facts", "_idle_timeout_s", "_recorder", "_session", "_step", "noted_us")
+    __slots__ = ("_facts", "_idle_timeout_s", "_recorder", "_session", "_step", "noted_us")
 
     def __init__(self, recorder: Recorder, session: str, facts: Facts, idle_timeout_s: float) -> None:
         self._recorder = recorder
         self._session = session
         self._idle_timeout_s = idle_timeout_s
-        self._asked_ns = 0
         self._step = b""  # how an event of a step of the current episode begins
         self.noted_us = now_us()
         """When the log last said that the session is in use."""
@@ -180,14 +178,27 @@ class SessionRecord:
         """It was opened."""
         self._recorder.add(self.opened_line())
 
-    def asked(self) -> None:
-        """A reset or a step is asked of the environment: its time runs."""
-        self._asked_ns = self._recorder.now_ns or self._recorder.turn()
-
     def episode_line(
-        self, episode: str, seed: int, task: bytes, options: bytes, start: bytes, more: bytes = b""
+        self,
+        episode: str,
+        seed: int,
+        task: bytes,
+        options: bytes,
+        start: bytes,
+        more: bytes = b"",
+        asked_ns: int | None = None,
     ) -> bytes:
-        """The event of an episode's beginning; `more` holds further fields, each with a comma before it."""
+        """The event of an episode's beginning.
+
+        Args:
+            episode: Its id.
+            seed: Its seed.
+            task: The task that was asked for, as JSON.
+            options: The reset's options, as JSON.
+            start: The environment's answer to the reset.
+            more: Further fields, each with a comma before it.
+            asked_ns: When the reset was asked of the environment, in nanoseconds since the epoch.
+        """
         now = time.time_ns()
         return (
             b'{"event":"episode","session":"%b","episode":"%b",%b,"seed":%d,"task":%b,"options":%b,'
@@ -200,7 +211,7 @@ class SessionRecord:
                 task,
                 options,
                 now // 1000,
-                max(0, now - self._asked_ns) // 1000 if self._asked_ns else 0,
+                0 if asked_ns is None else max(0, now - asked_ns) // 1000,
                 more,
                 start,
             )
@@ -217,14 +228,14 @@ class SessionRecord:
         """The steps that follow are of this episode."""
         self._step = b'{"event":"step","episode":"%b","action":' % episode.encode()
 
-    def step(self, action: bytes, answer: bytes) -> None:
-        """A step of the current episode was taken, since `asked` was called."""
+    def step(self, action: bytes, answer: bytes, asked_ns: int) -> None:
+        """A step of the current episode was taken, which was asked then (nanoseconds since the epoch)."""
         if b"\n" in action:  # between tokens; within a JSON text it can't be
             action = action.replace(b"\n", b" ")
-        recorder, asked_ns = self._recorder, self._asked_ns
-        known = recorder.now_ns and recorder.asked_ns == asked_ns
-        times = recorder.times if known else recorder.times_since(asked_ns)
-        recorder.lines += (self._step, action, b',"answer":', answer, times)
+        recorder = self._recorder
+        if recorder.asked_ns != asked_ns:
+            recorder.take_times(asked_ns)
+        recorder.lines += (self._step, action, _ANSWER, answer, recorder.times)
 
     @staticmethod
     def old_step_line(episode: str, action: bytes, answer: bytes) -> bytes:

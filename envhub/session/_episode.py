@@ -176,10 +176,10 @@ class Episode:
         if self._base is not None and last is None:
             yield record.checkpoint_line(self.id, *self._base)
 
-    def line(self, record: SessionRecord, more: bytes = b"") -> bytes:
-        """The event of its beginning."""
+    def line(self, record: SessionRecord, more: bytes = b"", asked_ns: int | None = None) -> bytes:
+        """The event of its beginning, which was asked for then."""
         task, options = json.dumps(self.task).encode(), json.dumps(self.options).encode()
-        return record.episode_line(self.id, self.seed, task, options, self._start, more)
+        return record.episode_line(self.id, self.seed, task, options, self._start, more, asked_ns)
 
     @classmethod
     def from_event(cls, started: Started, kept: int | None = MAX_RECORDED_STEPS) -> Episode:

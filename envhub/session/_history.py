@@ -85,9 +85,7 @@ class History:
         self.status, self.failure = ("over" if episode.flags else "running"), None
         self.before, self.episode = self.episode, episode
 
-    def stepped(
-        self, episode: Episode, action: bytes, asked_ns: int, transition: bytes, flags: int
-    ) -> bytes:
+    def stepped(self, episode: Episode, action: bytes, asked_ns: int, transition: bytes, flags: int) -> bytes:
         """A step of the current episode, which was asked then, was taken; returns the reply to it."""
         answer = episode.record(action, transition, flags)
         if self.record is not None:

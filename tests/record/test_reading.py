@@ -16,6 +16,7 @@ from envhub.record import (
     Recorder,
     SessionRecord,
     Stepped,
+    now_us,
     read_exported,
 )
 
@@ -29,13 +30,11 @@ def answer(index: int, reward: float = 0.5, ends: bool = False) -> bytes:
 
 
 def begin(session: SessionRecord, episode: str, seed: int = 7) -> None:
-    session.asked()
     session.episode(episode, [session.episode_line(episode, seed, b"null", b"{}", START)])
 
 
 def take(session: SessionRecord, index: int, ends: bool = False, action: bytes = b'"go"') -> None:
-    session.asked()
-    session.step(action, answer(index, ends=ends))
+    session.step(action, answer(index, ends=ends), now_us() * 1000)
 
 
 @pytest.fixture

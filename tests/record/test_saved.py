@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from envhub.record import Facts, Log, Reading, Recorder, SessionRecord
+from envhub.record import Facts, Log, Reading, Recorder, SessionRecord, now_us
 from envhub.session._episode import Episode
 from envhub.session._saved import SavedSession, saved_sessions
 
@@ -22,9 +22,8 @@ def play(record: SessionRecord, episode: Episode, steps: int) -> list[bytes]:
     answers = []
     for index in range(steps):
         ends = index == steps - 1
-        record.asked()
         answer = episode.record(b'"go"', transition(index, ends), int(ends))
-        record.step(b'"go"', answer)
+        record.step(b'"go"', answer, now_us() * 1000)
         answers.append(answer)
     return answers
 
