@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from envhub.build._archives import conda_archives, pypi_archives
 from envhub.build._errors import InstallFailed, SmokeFailed, VenvRefused
 from envhub.build._fetch import Report, Wanted, disk_error, fetch
 from envhub.build._files import SpecFiles
@@ -135,11 +136,9 @@ class _Builder:
         from envhub.build import _wheels
 
         _check_tools()
-        wanted = self._conda_archives() if self.kind == "conda" else []
+        wanted = conda_archives(self.lock, self.files, self.kind)
         conda = len(wanted)
-        if self.lock.pypi:
-            choice = _wheels.Choice(self.lock, self.files.requirements_lock)
-            wanted += choice.from_store(self.store) if self.offline else choice.from_index(self.mirrors)
+        wanted += pypi_archives(self.lock, self.files, self.store, self.mirrors, self.offline)
         fetched = fetch(
             wanted, self.store, self.work.scratch, self.mirrors, offline=self.offline, report=self.report
         )
@@ -163,19 +162,6 @@ class _Builder:
             run_step(self.spec.name, step, self.files, prefix, self.work.scratch, fd)
         managers = ["conda"] * conda + ["pypi"] * len(self.lock.pypi)
         return [_archive(one, manager) for one, manager in zip(wanted, managers, strict=True)]
-
-    def _conda_archives(self) -> list[Wanted]:
-        return [
-            Wanted(
-                f"{one.name} {one.version}",
-                self.files.conda_lock,
-                one.file_name,
-                one.url,
-                one.sha256,
-                one.md5,
-            )
-            for one in self.lock.conda
-        ]
 
     def _install_conda(self, archives: Sequence[Path]) -> None:
         from envhub.build import _install
