@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -15,12 +16,14 @@ from typing import Any
 
 from envhub.pool import _launch
 from envhub.pool._errors import LoadFailed
-from envhub.spec import ServedSpec
+from envhub.spec import ServedSpec, reference
 from envhub.worker.frames import FAILURE_MARK
 
 MAX_MESSAGE = 1 << 17
 STDERR_LINES = 80
 logging.getLogger("envhub.worker").addHandler(logging.NullHandler())  # quiet where nobody set up logging
+NO_INTERPRETER = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
+"""What the system says of an interpreter that is missing or none."""
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
 
@@ -88,14 +91,10 @@ class Template:
                     start_new_session=True,
                     env=_launch.variables(runtime),
                 )
-        except FileNotFoundError:
+        except BaseException as error:
             ours.close()
-            raise LoadFailed(
-                f"{self.name}: its interpreter {runtime.python} is gone; "
-                f"make it again with `envhub build {self.name}`, then start the hub again"
-            ) from None
-        except BaseException:
-            ours.close()
+            if runtime.isolated and isinstance(error, OSError) and error.errno in NO_INTERPRETER:
+                raise LoadFailed(self._without_interpreter(error)) from error
             raise
         self._control, self.alive = ours, True
         self._watch_exit()
@@ -114,6 +113,15 @@ class Template:
         except LoadFailed:
             self.kill()
             raise
+
+    def _without_interpreter(self, error: OSError) -> str:
+        spec, runtime = self._served.spec, self._served.runtime
+        reason = os.strerror(error.errno or 0)
+        return (
+            f"{self.name}: its interpreter {runtime.python} can't be started: {reason}; "
+            "what was built is damaged: remove it with `envhub store verify --remove`, then build it again "
+            f"with `envhub build {reference(spec)} --isolation {runtime.isolation}`"
+        )
 
     def _order(self) -> dict[str, Any]:
         spec, limits = self._served.spec, self._served.limits

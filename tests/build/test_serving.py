@@ -183,10 +183,12 @@ def test_each_environment_has_its_own_isolation(looks: Spec, store: Store, tmp_p
             prefix, _ = env.reset(seed=0)
             assert prefix == str(python.parent.parent)
             assert [env.step(name)[1] for name in ("json", "msgspec", "envhub_sdk")] == [1.0, 0.0, 0.0]
+            (built,) = store.all()
+            assert not store.remove(built), "a hub holds it"
 
 
-@pytest.mark.parametrize("version", ["3.9", "3.10", "3.11", "3.12", "3.13"])
-def test_a_prefix_of_any_supported_python_is_served(
+@pytest.mark.parametrize("version", ["3.9", "3.13"])
+def test_a_prefix_of_another_python_than_the_hubs_is_served(
     looks: Spec, store: Store, empty_venv: Callable[[str], Path], version: str
 ) -> None:
     pretend_built(looks, store, python=empty_venv(version))

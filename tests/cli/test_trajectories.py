@@ -98,7 +98,8 @@ def test_one_episode_is_shown_step_by_step(recorded: Path, capsys: Any) -> None:
     whole = listed(capsys, "show", recorded, episode)
     assert (whole["actions"], whole["rewards"], len(whole["observations"])) == (["right"], [1.0], 2)
     assert run("trajectories", "show", recorded, episode) == 0
-    assert "terminated" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "terminated" in shown and "ran in host (the hub's own Python environment" in shown
     assert run("trajectories", "show", recorded, "s-0.1") == 2
     assert "no episode 's-0.1'" in capsys.readouterr().err
 

@@ -138,5 +138,7 @@ async def test_an_interpreter_that_is_gone_is_named_with_the_way_to_make_it(
     start_pool: Any, write_spec: Any, tmp_path: Path
 ) -> None:
     runtime = Runtime("conda", tmp_path / "gone" / "bin" / "python", DIGEST)
-    with pytest.raises(LoadFailed, match=r"probe: its interpreter .*gone.*`envhub build probe`"):
-        await start_pool(write_spec(LOOKS), runtime=runtime)
+    spec = write_spec(LOOKS)
+    with pytest.raises(LoadFailed, match=r"probe: its interpreter .*gone/bin/python can't be") as said:
+        await start_pool(spec, runtime=runtime)
+    assert f"`envhub build {spec.path} --isolation conda`" in str(said.value)
