@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import ipaddress
 import json
+import logging
 import os
 import signal
 import socket
@@ -22,8 +23,10 @@ from envhub.cli import CommandError
 from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
 from envhub.record import Recorder
-from envhub.server import Hub, HubSettings, create_app, http_protocol
+from envhub.server import LIFE, Hub, HubSettings, create_app, http_protocol
 from envhub.spec import ServedSpec
+
+log = logging.getLogger(LIFE)
 
 KEEP_ALIVE_S = 75
 """How long a connection may lie idle: longer than clients keep theirs, so that they are never the second
@@ -40,18 +43,29 @@ def run_hub(
     port: int,
     as_json: bool,
     drain_timeout_s: float,
+    watched: bool,
 ) -> None:
     """Serves until it is told to stop.
 
     SIGTERM drains: nothing new begins, and what is under way has `drain_timeout_s` seconds to end. SIGINT, or
     a second signal, stops at once.
 
+    Args:
+        plans: The environments to serve.
+        settings: What holds for all of them.
+        recorder: Writes down what happens in sessions.
+        host: The address to listen on.
+        port: The port; 0 for any.
+        as_json: Whether to print one line of JSON when ready, in place of the banner.
+        drain_timeout_s: See above.
+        watched: Whether somebody watches standard error: what goes on is then shown there, else logged.
+
     Raises:
         CommandError: The address can't be had, or an environment can't be loaded.
     """
     listener = _listen(host, port, settings)
     with listener, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(plans, settings, recorder, listener, as_json, drain_timeout_s))
+        runner.run(_run(plans, settings, recorder, listener, as_json, drain_timeout_s, watched))
 
 
 def _listen(host: str, port: int, settings: HubSettings) -> socket.socket:
@@ -117,7 +131,9 @@ async def _run(
     listener: socket.socket,
     as_json: bool,
     drain_timeout_s: float,
+    watched: bool,
 ) -> None:
+    tell = _show if watched else log.info
     started = time.monotonic()
     hub = Hub(plans, settings, recorder)
     server = _Server(
@@ -130,6 +146,7 @@ async def _run(
             ws_per_message_deflate=False,
             lifespan="off",
             access_log=False,
+            log_config=None,
             log_level="warning",
             server_header=False,
             date_header=False,
@@ -141,17 +158,20 @@ async def _run(
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         loading = f"Loading {', '.join(hub.pools)} …"
-        if not errors.is_terminal:  # where a status shows nothing
-            errors.print(loading, markup=False)
-        with errors.status(escape(loading)):
+        if not watched:
+            log.info(loading)
+        with errors.status(escape(loading)) if watched else contextlib.nullcontext():
             if not await _unless(ending.wanted, hub.start()):
                 return
-        _announce(hub, listener, as_json, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        _announce(hub, listener, as_json, seconds)
+        if not watched:
+            log.info("Ready at %s after %.1f s", _url(*listener.getsockname()[:2]), seconds)
         await ending.wanted.wait()
         if not ending.at_once.is_set():
-            errors.print(f"Draining for at most {drain_timeout_s:g} s …")
+            tell(f"Draining for at most {drain_timeout_s:g} s …")
             await _unless(ending.at_once, hub.sessions.drain(drain_timeout_s))
-        errors.print("Stopping …")
+        tell("Stopping …")
     except LoadFailed as failure:
         raise CommandError(str(failure)) from None
     finally:
@@ -159,6 +179,10 @@ async def _run(
         await asyncio.gather(hub.stop(), serving)
         if recorder is not None:
             recorder.close()
+
+
+def _show(words: str) -> None:
+    errors.print(words, markup=False)
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
@@ -196,7 +220,7 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
         console.print(f"  [bold]{info.name}[/] {info.version}: {escape(info.summary)}")
         replicas, workers = _count(info.replicas["total"], "replica"), _count(info.workers, "worker process")
         served = hub.pools[info.name].served
-        console.print(f"    {replicas} in {workers}; isolation: {served.runtime}", highlight=False)
+        console.print(f"    {replicas} in {workers}; isolation: {served.runtime}", soft_wrap=True)
         changed = _changed(served)
         if changed:
             console.print(f"    settings: {changed}", markup=False)

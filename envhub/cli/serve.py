@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -13,7 +15,9 @@ from envhub.cli import CommandError
 from envhub.cli._hubfile import HubConfig, envs_to_serve, read_hub_file
 from envhub.cli._options import StoreOption
 from envhub.record import Log, LogBusy, Recorder
-from envhub.spec import Assignment, EnvArgument, IsolationArgument
+from envhub.spec import Assignment, EnvArgument, IsolationArgument, SpecError
+
+log = logging.getLogger("envhub.hub")
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 
@@ -107,36 +111,55 @@ def serve(
     from envhub.server import HubSettings, Tokens, set_up_logs
     from envhub.session import SessionSettings
 
-    file = read_hub_file(config) if config is not None else HubConfig()
-    arguments = [EnvArgument.parse(text) for text in env or []]
-    assignments = [Assignment.parse(text) for text in settings or []]
-    isolations = [IsolationArgument.parse(text) for text in isolation or []]
-    plans = envs_to_serve(file, arguments, assignments, replicas, workers, isolations)
-    if not plans:
-        raise CommandError("nothing to serve: add --env NAME (see `envhub list`) or --config hub.toml")
     as_json_lines = log_format == "json" or (log_format is None and not sys.stderr.isatty())
     set_up_logs(sys.stderr, as_json_lines, logging.INFO if verbose else logging.WARNING)
-    listen_on = host or file.host or DEFAULT_HOST
-    tokens_file = tokens or file.tokens
-    hub_settings = HubSettings(
-        token=file.token if token is None else token,
-        tokens=None if tokens_file is None else Tokens.of_file(tokens_file),
-        host=listen_on,
-        max_body_bytes=max_body_bytes,
-        request_timeout_s=request_timeout,
-        care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
-        sessions=SessionSettings(idle_timeout_s=idle_timeout),
-    )
-    with pool_plans(plans, Store(store), build) as decided:
-        run_hub(
-            decided,
-            hub_settings,
-            _open_recorder(record, state_dir),
+    with _failures_logged(log_format == "json"):
+        file = read_hub_file(config) if config is not None else HubConfig()
+        arguments = [EnvArgument.parse(text) for text in env or []]
+        assignments = [Assignment.parse(text) for text in settings or []]
+        isolations = [IsolationArgument.parse(text) for text in isolation or []]
+        plans = envs_to_serve(file, arguments, assignments, replicas, workers, isolations)
+        if not plans:
+            raise CommandError("nothing to serve: add --env NAME (see `envhub list`) or --config hub.toml")
+        listen_on = host or file.host or DEFAULT_HOST
+        tokens_file = tokens or file.tokens
+        hub_settings = HubSettings(
+            token=file.token if token is None else token,
+            tokens=None if tokens_file is None else Tokens.of_file(tokens_file),
             host=listen_on,
-            port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
-            as_json=as_json,
-            drain_timeout_s=drain_timeout,
+            max_body_bytes=max_body_bytes,
+            request_timeout_s=request_timeout,
+            care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
+            sessions=SessionSettings(idle_timeout_s=idle_timeout),
         )
+        with pool_plans(plans, Store(store), build) as decided:
+            run_hub(
+                decided,
+                hub_settings,
+                _open_recorder(record, state_dir),
+                host=listen_on,
+                port=next(choice for choice in (port, file.port, DEFAULT_PORT) if choice is not None),
+                as_json=as_json,
+                drain_timeout_s=drain_timeout,
+                watched=sys.stderr.isatty() and not as_json_lines,
+            )
+
+
+@contextlib.contextmanager
+def _failures_logged(wanted: bool) -> Iterator[None]:
+    """Logs what ends the command, where standard error is to hold nothing but the log."""
+    try:
+        yield
+    except (SpecError, CommandError) as error:
+        if not wanted:
+            raise
+        log.error("%s", error)
+        raise typer.Exit(2) from None
+    except Exception:
+        if not wanted:
+            raise
+        log.critical("the hub has a defect and ends", exc_info=True)
+        raise typer.Exit(1) from None
 
 
 def _open_recorder(record: Path | None, state_dir: Path | None) -> Recorder | None:

@@ -6,11 +6,12 @@ lane for steps, and a FastAPI application for everything else.
 
 from envhub.server._app import create_app
 from envhub.server._hub import Hub, HubSettings
-from envhub.server._logs import set_up_logs
+from envhub.server._logs import LIFE, set_up_logs
 from envhub.server._protocol import http_protocol
 from envhub.server._tokens import Role, Token, Tokens, append_token, read_tokens
 
 __all__ = [
+    "LIFE",
     "Hub",
     "HubSettings",
     "Role",

@@ -15,14 +15,25 @@ from typing import TextIO
 FIELDS = ("request_id", "session", "env", "worker", "pid", "code")
 """What an entry may be about, besides its words."""
 
+LIFE = "envhub.hub"
+"""The logger of what the hub itself goes through (loading, ready, draining): always written, it is little."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def set_up_logs(stream: TextIO, as_json: bool, level: int) -> None:
-    """Has everything that this process logs from `level` on written to a stream."""
+    """Has everything that this process logs from `level` on written to a stream, its warnings included."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines() if as_json else PrettyLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.captureWarnings(True)
+    logging.getLogger(LIFE).setLevel(logging.INFO)
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether it is worth a line: uvicorn takes every stream that the gate refuses for a defect."""
+    return record.msg != "ASGI callable returned without completing handshake."
 
 
 def _about(record: logging.LogRecord) -> dict[str, object]:

@@ -8,6 +8,7 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 
@@ -22,6 +23,8 @@ from envhub.session._register import Register
 from envhub.session._saved import SavedSession
 from envhub.session._session import Sink
 from envhub_sdk._wire import BatchReset, BatchStep, ResetItem, ResetRequest, StepItem, StepRequest
+
+log = logging.getLogger("envhub.session")
 
 SWEEP_S = 0.5
 DRAIN_LOOK_S = 0.02
@@ -132,6 +135,7 @@ class Sessions(Register):
         )
         self.counts.resumed[opened.env] += 1
         session.created_at = opened.time_us / 1e6 - self.clock_offset
+        log.info("session %s goes on", session.id, extra=session.about)
         session.resume(saved)
         for again in saved.waiting:
             again()

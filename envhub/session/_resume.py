@@ -19,6 +19,7 @@ from envhub.session._manager import Sessions
 from envhub.session._saved import SavedSession, changed, saved_sessions
 
 log = logging.getLogger("envhub.session")
+life = logging.getLogger("envhub.hub")
 
 LOADING_S = 86_400.0
 """How long to wait for replicas while the environments load; if they can't be loaded, the hub ends."""
@@ -57,6 +58,8 @@ async def resume(sessions: Sessions, loaded: Awaitable[Any]) -> None:
         raise
     for env, replicas in zip(served, await acquired, strict=True):
         _resume_some(sessions, groups[env], replicas)
+        resumed = sessions.counts.resumed[env]
+        life.info("%s: going on with sessions of the hub before: %d", env, resumed, extra={"env": env})
     for saved in list(sessions.awaited.values()):
         _lose(sessions, saved, f"this hub has no replica of {saved.opened.env} left for it")
     if sessions.recorder is not None:
@@ -80,12 +83,10 @@ def _resume_some(sessions: Sessions, group: list[SavedSession], replicas: list[A
 
 
 def _lose(sessions: Sessions, saved: SavedSession, reason: str) -> None:
-    session = saved.opened.session
-    log.warning("session %s can't go on: %s", session, reason)
-    sessions.give_up(
-        saved,
-        HubError(
-            "session_lost",
-            f"session {session} is over: its hub was started again and {reason}; open a new one",
-        ),
+    session, env = saved.opened.session, saved.opened.env
+    error = HubError(
+        "session_lost",
+        f"session {session} is over: its hub was started again and {reason}; open a new one",
     )
+    log.warning("%s", error.message, extra={"session": session, "env": env, "code": error.code})
+    sessions.give_up(saved, error)
