@@ -22,6 +22,7 @@ from envhub.build._files import SpecFiles
 from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, reference
 
+PLATFORMS = ("linux-64", "linux-aarch64", "osx-64", "osx-arm64")
 DEFAULT_PLATFORMS = ("linux-64",)
 DEFAULT_VIRTUAL_PACKAGES = """\
 # What a machine provides itself, as far as the solver may rely on it. Newer systems are fine, older ones not.
@@ -40,7 +41,10 @@ subdirs:
       __glibc: "2.28"
 """
 
-_SELECTOR = re.compile(r"^\s*([^#\s].*?)\s*#.*\[([^\[\]]+)\]")
+_SELECTOR = re.compile(r"^\s*([^#\s].*?)\s*#.*\[([^\[\]]+)\][^()]*$")
+_SELECTORS = frozenset(
+    {"linux", "linux64", "aarch64", "ppc64le", "unix", "osx", "osx64", "arm64", "win", "win64"}
+)
 _CONDA_NAME = re.compile(r"^(?:\S+::)?([A-Za-z0-9_.-]+)")
 
 
@@ -118,11 +122,9 @@ def read_inputs(spec: Spec) -> Inputs:
         )
     environment = _environment(spec, files.environment)
     platforms = environment.get("platforms", list(DEFAULT_PLATFORMS))
-    text = files.environment.read_text(encoding="utf-8")
-    selectors = (_SELECTOR.match(line) for line in text.splitlines())
     return Inputs(
         environment=environment,
-        selectors=tuple((match[1], match[2]) for match in selectors if match),
+        selectors=_selectors(spec, files.environment),
         virtual_packages=_virtual_packages(spec, files.virtual_packages, platforms),
         requirements=read_requirements(spec, files.requirements),
     )
@@ -149,6 +151,18 @@ def _environment(spec: Spec, file: Path) -> dict[str, Any]:
     return content
 
 
+def _selectors(spec: Spec, file: Path) -> tuple[tuple[str, str], ...]:
+    """Find the lines that hold for some platforms only, and refuse those that would hold for none."""
+    matches = (_SELECTOR.match(line) for line in _text(spec, file).splitlines())
+    found = tuple((match[1], match[2]) for match in matches if match)
+    for line, selector in found:
+        if selector not in _SELECTORS:
+            raise _invalid(
+                spec, file, f"{line!r} would be left out: [{selector}] in its comment is read as a platform"
+            )
+    return found
+
+
 def _virtual_packages(spec: Spec, file: Path, platforms: list[str]) -> dict[str, dict[str, str]]:
     content = _yaml(spec, file, file if file.is_file() else DEFAULT_VIRTUAL_PACKAGES)
     try:
@@ -158,6 +172,10 @@ def _virtual_packages(spec: Spec, file: Path, platforms: list[str]) -> dict[str,
             spec, file, "must have the form subdirs: PLATFORM: packages: __NAME: VERSION"
         ) from None
     for platform in platforms:
+        if platform not in PLATFORMS:
+            raise _invalid(
+                spec, file.with_name("environment.yml"), f"{platform!r} is none of {', '.join(PLATFORMS)}"
+            )
         if platform not in found:
             raise _invalid(
                 spec,

@@ -16,6 +16,8 @@ from envhub.build import (
     Store,
     build,
     check_fresh,
+    lock_pypi,
+    read_inputs,
     read_lock,
     relock,
 )
@@ -219,7 +221,15 @@ def test_a_spec_without_an_environment_is_told_what_to_write(tmp_path: Path, cha
         ("channels: [a]\ndependencies: [python, 3]", "dependency 3 is not of the form"),
         (
             "channels: [a]\ndependencies: [python]\nplatforms: [win-64]",
-            "says nothing about win-64, which environment.yml locks for; it has linux-64, linux-aarch64",
+            "'win-64' is none of linux-64, linux-aarch64, osx-64, osx-arm64",
+        ),
+        (
+            "channels: [a]\ndependencies: [python]\nplatforms: [osx-64]",
+            "says nothing about osx-64, which environment.yml locks for; it has linux-64, linux-aarch64",
+        ),
+        (
+            "channels: [a]\ndependencies:\n- python\n- tally  # see [docs]",
+            "'- tally' would be left out: [docs] in its comment is read as a platform",
         ),
     ],
 )
@@ -246,3 +256,17 @@ def test_requirements_are_names_and_versions(
     spec = write_inputs(tmp_path / "probe", channel, pypi=("abacus  # fine", "", line))
     message = refused(spec, LockInvalid)
     assert f"requirements.in: line 3: {line!r} {complaint}" in message
+
+
+def test_one_lock_of_pypi_packages_holds_for_all_platforms(channel: Channel, tmp_path: Path) -> None:
+    spec = write_inputs(tmp_path / "probe", channel)
+    files = SpecFiles.of(spec)
+    with files.environment.open("a") as environment:
+        environment.write("".join(f"  - {one}\n" for one in {"linux-64", "linux-aarch64"} - {SUBDIR}))
+    text = lock_pypi(spec, read_inputs(spec), VERSION)
+    assert "abacus==1.2" in text
+    assert "linux-64 (glibc 2.28)" in text and "linux-aarch64 (glibc 2.28)" in text
+
+    files.requirements.write_text("abacus\nslate; platform_machine == 'aarch64'\n")
+    with pytest.raises(LockFailed, match=r"requirements\.in: linux-\w+ and linux-\w+ need different"):
+        lock_pypi(spec, read_inputs(spec), VERSION)
