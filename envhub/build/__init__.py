@@ -20,6 +20,7 @@ from envhub.build._errors import (
     MirrorsInvalid,
     NotBuilt,
     NotCached,
+    PackInvalid,
     SetupFailed,
     SmokeFailed,
     StoreInvalid,
@@ -31,6 +32,7 @@ from envhub.build._fresh import Freshness, check_fresh, require_fresh
 from envhub.build._inputs import Inputs, read_inputs
 from envhub.build._lock import CondaPackage, Kind, Lock, PypiPackage, host_platform, read_lock
 from envhub.build._mirrors import Mirrors, config_file, read_mirrors
+from envhub.build._pack import Pack, pack, unpack
 from envhub.build._relock import Relocked, lock_conda, lock_pypi, relock
 from envhub.build._runtime import find_runtime
 from envhub.build._setup import SetupInput, SetupStep
@@ -59,6 +61,8 @@ __all__ = [
     "NotBuilt",
     "NotCached",
     "Outcome",
+    "Pack",
+    "PackInvalid",
     "PypiPackage",
     "Relocked",
     "Removed",
@@ -81,9 +85,11 @@ __all__ = [
     "lock_conda",
     "lock_pypi",
     "own_solver",
+    "pack",
     "read_inputs",
     "read_lock",
     "read_mirrors",
     "relock",
     "require_fresh",
+    "unpack",
 ]

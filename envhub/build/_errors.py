@@ -17,6 +17,7 @@ BuildError
 ├── VenvRefused        a plain virtual environment cannot hold what the locks ask for
 ├── NotBuilt           an environment is asked for that was not built from the present locks
 ├── HostUnsuitable     the hub's own interpreter lacks what the spec asks for
+├── PackInvalid        a pack is damaged, or no pack
 └── StoreInvalid       the store's folder cannot be used
 
 Each message names the package and the file it is about, and what to do next.
@@ -91,6 +92,10 @@ class NotBuilt(BuildError):
 
 class HostUnsuitable(BuildError):
     """The hub's own interpreter lacks something that the spec asks for."""
+
+
+class PackInvalid(BuildError):
+    """A file is no pack or is not the one that was written, or its spec has no place."""
 
 
 class StoreInvalid(BuildError):

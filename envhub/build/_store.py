@@ -20,6 +20,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -173,6 +174,23 @@ class Store:
                 yield work
             finally:
                 shutil.rmtree(work.scratch, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Give a folder for what is needed only as long as the context lasts; `gc` waits for its end.
+
+        Raises:
+            StoreInvalid: The store's folder cannot be made or written to.
+        """
+        name = f"scratch-{os.getpid()}-{time.time_ns()}"
+        folder = self.root / "work" / name
+        with self._locked("store", fcntl.LOCK_SH), self._locked(name, fcntl.LOCK_EX):
+            try:
+                folder.mkdir(parents=True)
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+                (self.root / "locks" / name).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def hold(self, digest: str, kind: Kind = "conda") -> Iterator[None]:

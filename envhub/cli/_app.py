@@ -14,6 +14,7 @@ from envhub.cli.doctor import doctor
 from envhub.cli.list_specs import list_specs
 from envhub.cli.lock import lock
 from envhub.cli.new import new
+from envhub.cli.pack import pack
 from envhub.cli.replay import replay
 from envhub.cli.serve import serve
 from envhub.cli.sessions import sessions
@@ -36,6 +37,7 @@ app.command()(new)
 app.command()(check)
 app.command()(lock)
 app.command()(build)
+app.command()(pack)
 app.command()(doctor)
 app.command()(replay)
 app.add_typer(trajectories, name="trajectories")

@@ -25,3 +25,6 @@ StoreOption = Annotated[
         help="Where built environments are; default ~/.cache/envhub.",
     ),
 ]
+OfflineOption = Annotated[
+    bool, typer.Option("--offline", help="Fetch nothing; use the archives in the store.")
+]

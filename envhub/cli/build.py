@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
 from envhub.cli import CommandError
-from envhub.cli._options import StoreOption
+from envhub.cli._options import OfflineOption, StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json
 from envhub.spec import Spec, bundled, find, reference
 
@@ -32,25 +32,38 @@ def build(
         str | None, typer.Argument(metavar="SPEC", help="A name or a path to a spec's folder.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every bundled spec that has locks.")] = False,
+    packed: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="A pack that `envhub pack` made.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="Where a pack's spec goes; default a folder of its name."),
+    ] = None,
     isolation: KindOption = "conda",
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Fetch nothing; use the archives in the store.")
-    ] = False,
+    offline: OfflineOption = False,
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Build what a spec runs in, from its locks.
 
     Every archive is checked against its locked hash, and the environment is tried before it counts as built.
-    One that is there already is not built again.
+    One that is there already is not built again. With --from nothing is fetched: the pack has it all.
     """
     from envhub.build import BuildError, Store
 
-    specs = _specs(spec, every)
+    place = Store(store)
+    if packed is not None:
+        if spec is not None or every:
+            raise CommandError("build: --from says which spec; leave the name and --all out")
+        specs, offline = [_unpacked(packed, place, folder)], True
+    else:
+        if folder is not None:
+            raise CommandError("build: --dir goes with --from FILE")
+        specs = _specs(spec, every)
     built: list[dict[str, Any]] = []
     for one in specs:
         try:
-            outcome = build_with_bars(one, Store(store), isolation, offline)
+            outcome = build_with_bars(one, place, isolation, offline)
         except BuildError as error:
             if not every:
                 raise
@@ -66,11 +79,18 @@ def build(
         raise typer.Exit(1)
 
 
-def _specs(named: str | None, every: bool) -> Sequence[Spec]:
+def _unpacked(file: Path, store: Store, folder: Path | None) -> Spec:
+    from envhub.build import unpack
+
+    with Bars(file.name) as bars:
+        return unpack(file, store, folder, report=bars.report)
+
+
+def _specs(named: str | None, every: bool) -> list[Spec]:
     from envhub.build import SpecFiles
 
     if (named is None) != every:
-        raise CommandError("build: name one spec, or all bundled ones with --all")
+        raise CommandError("build: name one spec, all bundled ones with --all, or a pack with --from FILE")
     if named is not None:
         return [find(named)]
     return [one for one in bundled() if SpecFiles.of(one).conda_lock.is_file()]
@@ -86,7 +106,7 @@ def build_with_bars(
     """
     from envhub.build import build as build_spec
 
-    with _Bars(spec.name) as bars:
+    with Bars(spec.name) as bars:
         return build_spec(spec, store, kind, offline=offline, report=bars.report)
 
 
@@ -120,7 +140,7 @@ def _print(spec: Spec, outcome: Outcome) -> None:
     )
 
 
-class _Bars:
+class Bars:
     """Bars on standard error: one a package while it is fetched, one for each later stage.
 
     Nothing is shown, or even imported, before there is progress to show.
@@ -131,6 +151,8 @@ class _Bars:
         "setup": "setup step",
         "try": "trying",
         "wait": "waiting for another build of",
+        "pack": "packing",
+        "unpack": "unpacking",
     }
 
     def __init__(self, name: str) -> None:
@@ -141,7 +163,7 @@ class _Bars:
         self._lock = threading.Lock()
         self._stack = ExitStack()
 
-    def __enter__(self) -> _Bars:
+    def __enter__(self) -> Bars:
         return self
 
     def __exit__(self, *exception: object) -> None:
