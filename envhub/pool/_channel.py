@@ -22,6 +22,8 @@ Sink = Callable[[int, bytes], None]
 
 LOST = frames.ERROR_CODES["session_lost"]
 DIED = b'{"message":"the worker died"}'
+FAILED = frames.ERROR_CODES["environment_error"]
+TOO_DEEP = b'{"message":"it answered with JSON that is nested too deeply to be read","details":{}}'
 HUNG = b'{"message":"the worker hung and was killed"}'
 
 
@@ -101,7 +103,10 @@ class Channel(asyncio.Protocol):
                 entry = waiting.get(number)
                 if entry is not None:
                     sink, operation, asked = entry
-                    check_answer(operation, code, payload)
+                    try:
+                        check_answer(operation, code, payload)
+                    except RecursionError:
+                        code, payload = FAILED, TOO_DEEP
                     del waiting[number]
                     if operation == step:
                         if asked != asked_then:  # those that left in one frame are counted together
