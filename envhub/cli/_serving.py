@@ -24,7 +24,7 @@ from envhub.cli._output import console, errors
 from envhub.pool import LoadFailed, PoolPlan
 from envhub.record import Recorder
 from envhub.server import LIFE, Hub, HubSettings, create_app, http_protocol
-from envhub.spec import ServedSpec
+from envhub.spec import ServedSpec, counted
 
 log = logging.getLogger(LIFE)
 
@@ -218,7 +218,8 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
     console.print(f"[bold green]EnvHub[/] is ready at [bold]{url}[/] after {seconds:.1f} s")
     for info in infos:
         console.print(f"  [bold]{info.name}[/] {info.version}: {escape(info.summary)}")
-        replicas, workers = _count(info.replicas["total"], "replica"), _count(info.workers, "worker process")
+        replicas = counted(info.replicas["total"], "replica")
+        workers = counted(info.workers, "worker process")
         served = hub.pools[info.name].served
         console.print(f"    {replicas} in {workers}; isolation: {served.runtime}", soft_wrap=True)
         changed = _changed(served)
@@ -241,11 +242,6 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
 
 def _url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"1 {noun}" if number == 1 else f"{number} {plural}"
 
 
 def _changed(served: ServedSpec) -> str:

@@ -16,7 +16,7 @@ from envhub.cli import CommandError
 from envhub.cli._options import StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.record import Reading, RecordedEpisode, Started, read_exported
-from envhub.spec import ServedSpec, Spec, find, runtime_words
+from envhub.spec import ServedSpec, Spec, counted, find, runtime_words
 
 if TYPE_CHECKING:
     from envhub.build import Store
@@ -93,10 +93,11 @@ def _print_report(report: _Report, differing: list[Verdict], skipped: list[Verdi
         print_table(("episode", "step", "recorded", "replayed"), rows)
     for reason in sorted({one.reason or "" for one in skipped}):
         count = sum(one.reason == reason for one in skipped)
-        errors.print(f"{count} episodes not compared: {reason}", style="yellow", markup=False)
+        errors.print(f"{counted(count, 'episode')} not compared: {reason}", style="yellow", markup=False)
     same = len(report.verdicts) - len(differing) - len(skipped)
     console.print(
-        f"{same} episodes the same, {len(differing)} different, {len(skipped)} not compared", style="bold"
+        f"{counted(same, 'episode')} the same, {len(differing)} different, {len(skipped)} not compared",
+        style="bold",
     )
 
 

@@ -164,6 +164,10 @@ def _failures_logged(wanted: bool) -> Iterator[None]:
 
 def _open_recorder(record: Path | None, state_dir: Path | None) -> Recorder | None:
     """Opens the logs that are asked for; each has one hub that writes to it."""
+    if record is not None and state_dir is not None and record.resolve() == state_dir.resolve():
+        raise CommandError(
+            f"--record and --state-dir name the same folder, {record}: give each one of its own"
+        )
     try:
         logs = [None if folder is None else Log(folder) for folder in (record, state_dir)]
     except LogBusy as busy:

@@ -17,7 +17,7 @@ from rich.progress import Progress
 from envhub.cli import CommandError, install
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.record import Reading, RecordedEpisode
-from envhub.spec import runtime_words
+from envhub.spec import counted, runtime_words
 
 trajectories = typer.Typer(no_args_is_help=True, help="Look at the episodes that a hub recorded.")
 
@@ -173,14 +173,14 @@ def export(
     if as_json:
         print_json({"file": str(output), "episodes": count, "bytes": os.stat(output).st_size})
     else:
-        console.print(f"{count} episodes in {output}", markup=False)
+        console.print(f"{counted(count, 'episode')} in {output}", markup=False)
 
 
 def read(folder: Path, wanted: Filter) -> Iterator[RecordedEpisode]:
     """The wanted episodes of a record, with a progress bar.
 
     Raises:
-        CommandError: There is no record.
+        CommandError: There is no record, or there are episodes of other environments only.
     """
     with _progress() as told:
         try:
@@ -188,13 +188,19 @@ def read(folder: Path, wanted: Filter) -> Iterator[RecordedEpisode]:
         except FileNotFoundError as missing:
             raise CommandError(str(missing)) from None
         told.total(reading.total_bytes)
+        envs = set()
         for episode in reading.episodes():
+            envs.add(episode.started.env)
             if wanted.takes(episode):
                 yield episode
+    if wanted.env is not None and envs and wanted.env not in envs:
+        raise CommandError(
+            f"no environment {wanted.env!r} in {folder}: it has episodes of {', '.join(sorted(envs))}"
+        )
     if reading.damaged or reading.headless:
+        damaged, headless = counted(reading.damaged, "damaged line"), counted(reading.headless, "step")
         errors.print(
-            f"left out: {reading.damaged} damaged lines, and {reading.headless} steps of episodes whose "
-            "beginning is no longer there",
+            f"left out: {damaged}, and {headless} of episodes whose beginning is no longer there",
             markup=False,
         )
 

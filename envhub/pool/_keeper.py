@@ -14,7 +14,7 @@ from collections.abc import Callable
 from envhub.pool._care import MB, WorkerCare, private_bytes
 from envhub.pool._death import Death, of_hang
 from envhub.pool._worker import Worker
-from envhub.spec import Limits
+from envhub.spec import Limits, counted
 from envhub.worker import frames
 
 log = logging.getLogger("envhub.pool")
@@ -86,7 +86,8 @@ class Keeper:
             worker.ping(PING_S, self._heard)
             episodes = self._care.recycle_episodes
             if episodes is not None and worker.episodes >= episodes:
-                self._retire(worker, Death("recycled", f"was replaced after {worker.episodes} episodes"))
+                played = counted(worker.episodes, "episode")
+                self._retire(worker, Death("recycled", f"was replaced after {played}"))
 
     def _kill(self, worker: Worker, death: Death) -> None:
         log.error("%s: worker %d %s", self._env, worker.number, death.words, extra=worker.about)

@@ -28,7 +28,7 @@ from envhub.pool._keeper import Keeper
 from envhub.pool._replica import Replica
 from envhub.pool._template import Template
 from envhub.pool._worker import FREE_DEATHS, HEALTHY_S, Worker
-from envhub.spec import ServedSpec, check_data
+from envhub.spec import ServedSpec, check_data, counted
 from envhub.worker import frames
 from envhub.worker.times import Times
 
@@ -91,7 +91,7 @@ class Pool:
         care: WorkerCare | None = None,
     ) -> None:
         if replicas < 1:
-            raise ValueError(f"{served.spec.name}: {replicas} replicas; at least 1 is needed")
+            raise ValueError(f"{served.spec.name}: {counted(replicas, 'replica')}; at least 1 is needed")
         self.served = served
         self.described = asyncio.Event()
         """Set when `description` is there, or never will be."""
@@ -321,13 +321,16 @@ class Pool:
         """
         name, total = self.served.spec.name, self.status().total
         if count > total:
-            raise NoFreeReplica(f"{name} has {total} replicas in all; {count} were asked for at once")
+            has = counted(total, "replica")
+            raise NoFreeReplica(f"{name} has {has} in all; {count} were asked for at once")
         if not self._waiters and (taken := self._take(count)):
             return taken
         if wait_s <= 0:
-            raise NoFreeReplica(f"{count} replicas of {name} are not free among its {total}")
+            wanted = counted(count, "free replica")
+            raise NoFreeReplica(f"{wanted} of {name} could not be had: it has {total} in all")
         if len(self._waiters) >= self._max_queue:
-            raise QueueFull(f"{len(self._waiters)} callers wait for replicas of {name} already")
+            waiting = counted(len(self._waiters), "caller")
+            raise QueueFull(f"the queue for replicas of {name} has {waiting} already")
         waiter = _Waiter(count, asyncio.get_running_loop().create_future())
         self._waiters.append(waiter)
         try:
@@ -343,7 +346,7 @@ class Pool:
                 self._waiters.remove(waiter)
             self._serve_waiters()
         if not in_time:
-            raise NoFreeReplica(f"{count} replicas of {name} did not come free in {wait_s:g} s")
+            raise NoFreeReplica(f"{counted(count, 'replica')} of {name} did not come free in {wait_s:g} s")
         return waiter.future.result()
 
     def release(self, replica: Replica) -> None:

@@ -14,6 +14,7 @@ from envhub.record import Recorder
 from envhub.server._protocol import REQUEST_TIMEOUT_S
 from envhub.server._tokens import Tokens
 from envhub.session import HubError, Sessions, SessionSettings, await_saved, resume
+from envhub.spec import counted
 from envhub.worker import frames
 from envhub_sdk._wire import EnvInfo, TaskList
 
@@ -120,7 +121,8 @@ class Hub:
             status = pool.status()
             if status.ready and pool.description:
                 continue
-            found[name] = f"{status.ready_workers} of {status.workers} workers are up"
+            verb = "is" if status.workers == 1 else "are"
+            found[name] = f"{status.ready_workers} of {counted(status.workers, 'worker')} {verb} up"
             if status.failure:
                 found[name] += f"; {status.failure}"
         return found

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from envhub.session import Caller
-from envhub.spec import SettingsInvalid, Table
+from envhub.spec import SettingsInvalid, Table, counted
 
 log = logging.getLogger("envhub.server")
 
@@ -183,7 +183,7 @@ class Tokens:
         except SettingsInvalid as error:
             log.error("the tokens stay what they were: %s", error)
         else:
-            log.warning("%s has changed: %d tokens are known now", self._file, len(self))
+            log.warning("%s has changed; it has %s now", self._file, counted(len(self), "token"))
 
     def replace(self, tokens: Iterable[Token]) -> None:
         """Forgets every token but these. Whoever shows a forgotten one, or did so on a stream, is refused."""

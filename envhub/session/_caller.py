@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from envhub.session._errors import HubError
+from envhub.spec import counted
 
 
 class Caller:
@@ -81,9 +82,10 @@ class Caller:
             HubError: They would be too many.
         """
         if self.max_sessions is not None and held + wanted > self.max_sessions:
+            allowed = counted(self.max_sessions, "session")
             raise HubError(
                 "quota_exceeded",
-                f"the token {self.name!r} may have {self.max_sessions} sessions and has {held}; {wanted} "
+                f"the token {self.name!r} may have {allowed} and has {held}; {wanted} "
                 "more were asked for: close some, or ask for a higher limit",
                 {"max_sessions": self.max_sessions, "sessions": held, "asked_for": wanted},
             )

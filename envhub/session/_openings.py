@@ -17,6 +17,7 @@ from envhub.session._gathered import Gathered, all_good
 from envhub.session._register import Register
 from envhub.session._requests import Requests
 from envhub.session._session import Session
+from envhub.spec import counted
 from envhub_sdk._wire import OpenRequest
 
 
@@ -56,9 +57,8 @@ class Openings:
         self._register.pool(env)
         for name, values in (("tasks", request.tasks), ("seeds", request.seeds)):
             if values is not None and len(values) != request.count:
-                raise HubError(
-                    "malformed_request", f"{len(values)} {name} for {request.count} sessions: give one each"
-                )
+                given, opened = counted(len(values), name[:-1]), counted(request.count, "session")
+                raise HubError("malformed_request", f"{given} for {opened}: give one each")
         self.check_count(env, request.count)
         wait_s = self.wait_s(request.wait_s)
         idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
@@ -125,8 +125,8 @@ class Openings:
         if count > total:
             raise HubError(
                 "invalid_options",
-                f"{count} sessions of {env} were asked for at once and it has {total} replicas: ask for "
-                f"fewer, or serve at least {count} replicas of it",
+                f"{count} sessions of {env} were asked for at once and it has "
+                f"{counted(total, 'replica')}: ask for fewer, or serve at least {count} replicas of it",
                 {"env": env, "replicas": total},
             )
 

@@ -17,6 +17,7 @@ from envhub.record import Reading, now_us
 from envhub.session._errors import HubError
 from envhub.session._manager import Sessions
 from envhub.session._saved import SavedSession, changed, saved_sessions
+from envhub.spec import counted
 
 log = logging.getLogger("envhub.session")
 life = logging.getLogger("envhub.hub")
@@ -38,7 +39,7 @@ def await_saved(sessions: Sessions) -> None:
                 saved, HubError("session_expired", f"session {saved.opened.session} expired while no hub ran")
             )
     if reading.damaged:
-        log.warning("%s: %d lines are damaged", recorder.state.folder, reading.damaged)
+        log.warning("%s: %s", recorder.state.folder, counted(reading.damaged, "damaged line"))
 
 
 async def resume(sessions: Sessions, loaded: Awaitable[Any]) -> None:

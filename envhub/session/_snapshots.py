@@ -51,7 +51,8 @@ class Snapshots:
         if found is None or not may_use(found.owner):
             raise HubError(
                 "unknown_snapshot",
-                f"no snapshot {snapshot_id!r}: it was never taken here, or {MAX_SNAPSHOTS} newer ones were",
+                f"no snapshot {snapshot_id!r}: the hub was started again since it was taken (they live in its "
+                f"memory), {MAX_SNAPSHOTS} newer ones were taken, or it never was; take another one",
             )
         if found.env != env:
             raise HubError("unknown_snapshot", f"snapshot {snapshot_id!r} is of {found.env}, not of {env}")

@@ -27,6 +27,7 @@ from envhub.spec._python import python_suits
 from envhub.spec._registry import available, bundled, find, reference
 from envhub.spec._runtime import HOST, Isolation, Runtime, Wanted, runtime_words
 from envhub.spec._table import Table
+from envhub.spec._words import counted
 
 __all__ = [
     "HOST",
@@ -53,6 +54,7 @@ __all__ = [
     "bundled",
     "check_data",
     "complaint_about_isolation",
+    "counted",
     "find",
     "isolations_of",
     "load",

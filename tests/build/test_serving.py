@@ -141,7 +141,7 @@ class Env:
             assert (event.isolation, event.conda_locked, event.lock_digest) == ("conda", True, digest)
 
     status, out, _ = envhub("replay", record, "--env", spec.path)
-    assert (status, out) == (0, "1 episodes the same, 0 different, 0 not compared\n")
+    assert (status, out) == (0, "1 episode the same, 0 different, 0 not compared\n")
     status, out, _ = envhub("check", spec.path, "--isolation", "conda")
     assert f"isolation: conda, lock {digest}" in out
     assert "plays         PASS" in out
@@ -237,5 +237,5 @@ def test_a_record_is_replayed_in_what_it_was_made_in_or_not_at_all(
     digest = read_lock(looks).digest
     pretend_locked(looks, "openjdk")
     status, out, said = envhub("replay", record, "--env", looks.path)
-    assert (status, out) == (1, "1 episodes the same, 0 different, 1 not compared\n")
+    assert (status, out) == (1, "1 episode the same, 0 different, 1 not compared\n")
     assert f"probe was recorded in conda, lock {digest}, and here its lock is sha256:" in said

@@ -1,6 +1,7 @@
 """`envhub trajectories` and `envhub replay` on what a real hub recorded."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from envhub.cli import main
 from envhub.cli.new import write_skeleton
+from envhub.record._episodes import Exported
 from envhub_sdk import Hub
 
 
@@ -91,6 +93,35 @@ def test_all_episodes_are_listed_with_how_they_ended(recorded: Path, capsys: Any
 )
 def test_filters_choose(recorded: Path, capsys: Any, filters: tuple[str, ...], seeds: list[int]) -> None:
     assert [one["seed"] for one in listed(capsys, "list", recorded, *filters)] == seeds
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list",), ("stats",), ("export", "-o", "all.jsonl")], ids=lambda given: given[0]
+)
+def test_an_environment_that_was_not_recorded_is_told_from_one_without_such_episodes(
+    recorded: Path, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command, *more = arguments
+    assert run("trajectories", command, recorded, *more, "--env", "frozenlak") == 2
+    said = capsys.readouterr().err
+    assert "no environment 'frozenlak'" in said and "it has episodes of echo, frozenlake" in said
+    assert list(tmp_path.iterdir()) == [], "no export, no half of one"
+    assert run("trajectories", command, recorded, *more, "--env", "echo", "--success") == 0
+
+
+def test_the_guide_names_every_field_of_an_export() -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "records.md").read_text()
+    fields = guide.partition("An export has one episode a line")[2].partition("\n\n")[0]
+    assert set(Exported.__struct_fields__) <= set(re.findall(r"`(\w+)`", fields))
+
+
+def test_record_and_state_need_folders_of_their_own(tmp_path: Path, capsys: Any) -> None:
+    folder, again = tmp_path / "kept", tmp_path / "elsewhere" / ".." / "kept"
+    assert run("serve", "--env", "echo", "--port", "0", "--record", folder, "--state-dir", again) == 2
+    said = capsys.readouterr().err
+    assert "--record and --state-dir name the same folder" in said and "another hub" not in said
+    assert not folder.exists()
 
 
 def test_one_episode_is_shown_step_by_step(recorded: Path, capsys: Any) -> None:

@@ -23,7 +23,7 @@ async def test_all_or_none(start_pool: Any) -> None:
     pool = await start_pool(replicas=3)
     taken = await pool.acquire(2, 0)
     assert free(pool) == 1
-    with pytest.raises(NoFreeReplica, match="2 replicas of echo"):
+    with pytest.raises(NoFreeReplica, match="2 free replicas of echo"):
         await pool.acquire(2, 0)
     with pytest.raises(NoFreeReplica, match=r"did not come free in 0\.05 s"):
         await pool.acquire(2, 0.05)
@@ -121,7 +121,7 @@ async def test_the_queue_is_bounded(start_pool: Any) -> None:
     await pool.acquire(1, 0)
     waiting = [asyncio.create_task(pool.acquire(1, 60)) for _ in range(2)]
     await turns()
-    with pytest.raises(QueueFull, match="2 callers wait"):
+    with pytest.raises(QueueFull, match="has 2 callers already"):
         await pool.acquire(1, 60)
     for task in waiting:
         task.cancel()

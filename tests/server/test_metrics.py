@@ -222,7 +222,7 @@ def test_not_ready_says_why_and_is_counted(server: Any, wait_until: Any) -> None
         os.kill(worker.pid, signal.SIGSTOP)
         try:
             wait_until(lambda: client.get("/readyz").status_code == 503)
-            assert "0 of 1 workers are up" in client.get("/readyz").json()["error"]["message"]
+            assert "0 of 1 worker is up" in client.get("/readyz").json()["error"]["message"]
             assert value(client, "envhub_ready", env="echo") == 0
             assert value(client, "envhub_workers_ready", env="echo") == 0
         finally:
