@@ -51,7 +51,7 @@ class Snapshots:
         if found is None or not may_use(found.owner):
             raise HubError(
                 "unknown_snapshot",
-                f"no snapshot {snapshot_id!r}: the hub was started again since it was taken (they live in its "
+                f"no snapshot {snapshot_id!r}: the hub was started again since (they live in its "
                 f"memory), {MAX_SNAPSHOTS} newer ones were taken, or it never was; take another one",
             )
         if found.env != env:
