@@ -26,7 +26,8 @@ Report = Callable[[str, str, int, int], None]
 nobody knows). May be called from several threads."""
 
 PARALLEL = 6
-TRIES = 3
+PAUSES_S = (0.2, 1.0)
+"""What passes between one try and the next, where trying again may help."""
 SPARE_BYTES = 64 * 2**20
 """What is left free on the disk."""
 _BLOCK = 2**18
@@ -101,15 +102,18 @@ class _Job:
                 "altered there), and --offline fetches nothing; build once without it"
             )
         part = self.scratch / f"{one.sha256}.part"
-        for last in (*[False] * (TRIES - 1), True):
-            try:
-                digests = self._transfer(one, part)
-                break
-            except _Interrupted as reason:
-                if last or self.stop.is_set():
-                    raise self._failed(one, str(reason)) from reason
-        self._compare(one, *digests)
+        self._compare(one, *self._transfer_patiently(one, part))
         return self.store.keep(part, one.sha256, one.file_name)
+
+    def _transfer_patiently(self, one: Wanted, part: Path) -> tuple[str, str]:
+        for pause in PAUSES_S:
+            with contextlib.suppress(_Interrupted):
+                return self._transfer(one, part)
+            self.stop.wait(pause)
+        try:
+            return self._transfer(one, part)
+        except _Interrupted as reason:
+            raise self._failed(one, str(reason)) from reason
 
     def _kept(self, one: Wanted) -> Path | None:
         """The archive in the store, hashed again; one that was altered there is dropped."""
