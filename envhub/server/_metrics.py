@@ -25,6 +25,7 @@ from envhub.session import HubError
 
 OUTCOMES = ("terminated", "truncated", "failed", "abandoned")
 """How an episode may end."""
+READY = "1 while /readyz has nothing against the environment."
 _BOUNDS = [str(bound) for bound in BOUNDS_S]
 
 _COUNTS: list[tuple[str, str, Callable[[Pool], int]]] = [
@@ -33,7 +34,6 @@ _COUNTS: list[tuple[str, str, Callable[[Pool], int]]] = [
     ("envhub_step_repeats", "Steps asked for again and executed once.", lambda pool: pool.repeats),
 ]
 _GAUGES: list[tuple[str, str, Callable[[PoolStatus], int]]] = [
-    ("envhub_ready", "1 while every worker is up and none is in a crash loop.", lambda pool: int(pool.ready)),
     ("envhub_queued", "Callers that wait for replicas.", lambda pool: pool.queued),
     ("envhub_workers", "Workers there are to be.", lambda pool: pool.workers),
     ("envhub_workers_ready", "Workers that are up and answer.", lambda pool: pool.ready_workers),
@@ -120,6 +120,10 @@ class _HubCollector(Collector):
             for env, (pool, _) in pools.items():
                 counter.add_metric([env], count(pool))
             yield counter
+        ready, missing = GaugeMetricFamily("envhub_ready", READY, labels=["env"]), self._hub.missing()
+        for env in pools:
+            ready.add_metric([env], int(env not in missing))
+        yield ready
         replicas = GaugeMetricFamily("envhub_replicas", "Replicas, by state.", labels=["env", "state"])
         for env, (_, status) in pools.items():
             replicas.add_metric([env, "free"], status.free)

@@ -147,8 +147,9 @@ class Register:
 
     def _forget(self, session: Session, reason: HubError) -> None:
         self._sessions.pop(session.id, None)
-        self.counts.ended[session.env, reason.code] += 1
-        if reason.code not in ("session_closed", "session_expired"):
+        if reason.code != "not_ready":  # then it goes on in the next hub
+            self.counts.ended[session.env, reason.code] += 1
+        if reason.code not in ("session_closed", "session_expired", "not_ready"):
             log.warning("%s", reason.message, extra={**session.about, "code": reason.code})
         self._ended[session.id] = session.owner, reason
         if len(self._ended) > REMEMBERED_ENDS:

@@ -91,6 +91,7 @@ def test_every_line_is_an_entry_from_loading_to_the_end(
     assert (gone["session"], gone["env"], gone["worker"]) == (lost["id"], "probe", 0)
     assert "the environment" in json.dumps(said) and "an environment prints" in said
     assert not [message for message in said if "handshake" in message]
+    assert not [one for one in entries(command) if one.get("session") == kept["id"]], "it has not ended"
 
     again = serve(*arguments)
     url = again.ready()["url"]

@@ -216,6 +216,14 @@ def test_each_promise_is_counted(server: Any, wait_until: Any) -> None:
         assert value(client, "envhub_ready", env="echo") == 1
 
 
+def test_a_hub_that_drains_is_not_ready(server: Any) -> None:
+    with server.client() as client:
+        assert value(client, "envhub_ready", env="echo") == 1
+        server.do(lambda: setattr(server.hub.sessions, "draining", True))
+        assert client.get("/readyz").status_code == 503
+        assert value(client, "envhub_ready", env="echo") == 0
+
+
 def test_not_ready_says_why_and_is_counted(server: Any, wait_until: Any) -> None:
     with server.client() as client:
         worker = server.do(lambda: server.hub.pools["echo"]._workers[0])
