@@ -72,7 +72,7 @@ def build(
             continue
         built.append(_as_json(one, outcome))
         if not as_json:
-            _print(one, outcome)
+            _print(one, outcome, place)
     if as_json:
         print_json(built if every else built[0])
     if any("error" in one for one in built):
@@ -126,8 +126,11 @@ def _as_json(spec: Spec, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _print(spec: Spec, outcome: Outcome) -> None:
+def _print(spec: Spec, outcome: Outcome, place: Store) -> None:
+    from envhub.build import Store
+
     built = outcome.built
+    elsewhere = "" if place.root == Store().root else f" --store {place.root}"
     note = "" if built.kind == "conda" else ", not conda-locked"
     console.print(
         f"{spec.name}: {'there already' if outcome.reused else f'built in {outcome.seconds:.1f} s'} "
@@ -135,7 +138,7 @@ def _print(spec: Spec, outcome: Outcome) -> None:
         f"{built.size / 2**20:,.0f} MB)\n"
         f"  {built.digest}\n"
         f"  {built.prefix}\n"
-        f"Serve it: envhub serve --env {reference(spec)} --isolation {built.kind}",
+        f"Serve it: envhub serve --env {reference(spec)} --isolation {built.kind}{elsewhere}",
         markup=False,
     )
 
