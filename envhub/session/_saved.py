@@ -42,7 +42,7 @@ class SavedSession:
     waiting: list[Callable[[], None]] = field(default_factory=list)
     """What was asked of it before it had a replica again."""
     damaged: bool = False
-    """Whether steps are missing from the log."""
+    """Whether steps are missing from the log, or can't be read."""
 
     @property
     def expired_by(self) -> int:
@@ -52,6 +52,7 @@ class SavedSession:
 
 class _Ends(msgspec.Struct):
     step_index: int
+    reward: float
     terminated: bool
     truncated: bool
 
@@ -111,8 +112,11 @@ def _start(saved: SavedSession, event: Started) -> None:
 def _step(saved: SavedSession, event: Stepped) -> None:
     for episode in (saved.episode, saved.before):
         if episode is not None and episode.id == event.episode:
-            ends = _ends.decode(event.answer)
-            if ends.step_index != episode.next_index:
+            try:
+                ends = _ends.decode(event.answer)
+            except (msgspec.MsgspecError, RecursionError):
+                ends = None
+            if ends is None or ends.step_index != episode.next_index:
                 saved.damaged = True
                 return
             flags = frames.TERMINATED * ends.terminated | frames.TRUNCATED * ends.truncated

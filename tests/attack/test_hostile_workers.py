@@ -100,6 +100,11 @@ def replies(code: int, payload: bytes, numbers: range = range(64)) -> bytes:
     return frames.pack([(number, code, 0, payload) for number in numbers])
 
 
+def step(observation: bytes, more: bytes = b"") -> bytes:
+    flags = b'"terminated":false,"truncated":false'
+    return b'{"observation":%b,"reward":0.0,%b,"info":{}%b}' % (observation, flags, more)
+
+
 SAYS = {
     "random bytes": bytes(range(255, 155, -1)),
     "a huge frame": struct.pack("<II", 0xFFFFFFFF, 1),
@@ -115,6 +120,13 @@ SAYS = {
     "a step that is empty": replies(frames.OK, b""),
     "a step that is null": replies(frames.OK, b"null"),
     "a step that is no JSON": replies(frames.OK, b"\xff{"),
+    "a step without a reward": replies(frames.OK, b'{"observation":1,"terminated":false,"truncated":false}'),
+    "a step with more in it": replies(frames.OK, step(b"0", b',"step_index":7,"reset":{}')),
+    "a step that lies about its end": replies(frames.TERMINATED, step(b"0")),
+    "a step and its neighbour's": replies(frames.OK, step(b"0") + b"," + step(b'"forged"')),
+    "a step with an event in it": replies(frames.OK, step(b'[\n{"event":"ended"}\n]')),
+    "a step that is too deep": replies(frames.OK, step(b"[" * 5000 + b"]" * 5000)),
+    "a step that is almost too deep": replies(frames.OK, step(b"[" * 940 + b"]" * 940)),
     "a good answer of another kind": replies(frames.DONE, b"[]"),
     "a text": replies(frames.TEXT, b"\xff"),
     "that it died": replies(LOST, b'{"message":"the worker died"}'),
@@ -140,8 +152,10 @@ def test_a_hub_outlives_what_a_worker_says(hostile: Any, wait_until: Any, what: 
         action = {"action": "say " + SAYS[what].hex(), "step_index": 0}
         answer = client.post(f"/v1/sessions/{session}/step", json=action)
         assert answer.status_code in (200, 502, 504)
-        step = client.post(f"/v1/sessions/{bystander}/step", json={"action": "still here"})
-        assert step.json()["observation"] == "still here"
+        taken = client.post(f"/v1/sessions/{bystander}/step", json={"action": "still here"})
+        assert taken.json()["observation"] == "still here"
+        listed = client.get("/v1/sessions")
+        assert {one["id"] for one in listed.json()["sessions"]} == {session, bystander}, listed.text
         assert client.post("/v1/close", json={"session_ids": [session, bystander]}).status_code == 200
         wait_until(lambda: client.get("/readyz").status_code == 200)
         whole = client.post("/v1/envs/hostile/sessions", json={"count": 4}).json()["sessions"]

@@ -121,6 +121,18 @@ async def test_a_session_with_a_missing_step_is_not_gone_on_with(tmp_path: Path)
     assert saved.damaged
 
 
+async def test_a_step_that_can_not_be_read_damages_its_session_and_no_other(tmp_path: Path) -> None:
+    await write(tmp_path)
+    recorder = Recorder(Log(tmp_path))
+    forged = recorder.session("s-2", FACTS, 600.0)
+    forged.opened()
+    episode = Episode("s-2.1", 5, None, {}, START)
+    forged.episode(episode.id, [episode.line(forged)])
+    forged.step(b'"go"', b'{"observation":1,"step_index":0}', 0)
+    recorder.close()
+    assert [saved.damaged for saved in read(tmp_path)] == [False, True]
+
+
 async def test_an_ended_session_is_gone(tmp_path: Path) -> None:
     await write(tmp_path)
     recorder = Recorder(Log(tmp_path))
