@@ -167,6 +167,9 @@ async def _run(
         _announce(hub, listener, as_json, seconds)
         if not watched:
             log.info("Ready at %s after %.1f s", _url(*listener.getsockname()[:2]), seconds)
+            for name, pool in hub.pools.items():
+                python = pool.description.get("python")
+                log.info("Python %s; isolation: %s", python, pool.served.runtime, extra={"env": name})
         await ending.wanted.wait()
         if not ending.at_once.is_set():
             tell(f"Draining for at most {drain_timeout_s:g} s …")

@@ -156,13 +156,6 @@ class Pool:
             self._failure = str(failure)
             await self.stop()
             raise
-        log.info(
-            "%s is loaded; isolation: %s; Python %s",
-            self.served.spec.name,
-            self.served.runtime,
-            described.get("python"),
-            extra={"env": self.served.spec.name},
-        )
         self.description = described
         self.described.set()
 

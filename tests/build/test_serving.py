@@ -65,18 +65,21 @@ def envhub(
 
 
 @contextlib.contextmanager
-def served(store: Store, *arguments: object, errors: Path | None = None) -> Iterator[dict[str, Any]]:
-    """Run a hub; gives what it prints when it is ready."""
+def served(store: Store, *arguments: object) -> Iterator[dict[str, Any]]:
+    """Run a hub that logs into the file `log` beside the store; gives what it prints when it is ready."""
     command = [sys.executable, "-m", "envhub", "serve", *map(str, arguments), "--store", str(store.root)]
+    log = store.root.parent / "log"
     with (
-        (errors or Path(os.devnull)).open("w") as stderr,
+        log.open("w") as stderr,
         subprocess.Popen(
             [*command, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=stderr, text=True
         ) as process,
     ):
         assert process.stdout is not None
         try:
-            yield json.loads(process.stdout.readline())
+            ready = process.stdout.readline()
+            assert ready, log.read_text()
+            yield json.loads(ready)
         finally:
             process.send_signal(signal.SIGINT)
 
@@ -123,7 +126,7 @@ class Env:
 
     record = tmp_path / "record"
     arguments = ("--env", spec.path, "--isolation", "conda", "--build", "--record", record)
-    with served(store, *arguments, errors=tmp_path / "errors") as ready, Hub(ready["url"]) as hub:
+    with served(store, *arguments) as ready, Hub(ready["url"]) as hub:
         assert (ready["isolation"], ready["lock_digest"]) == ({"probe": "conda"}, {"probe": digest})
         info = hub.env("probe")
         assert (info.isolation, info.lock_digest, info.conda_locked) == ("conda", digest, True)
@@ -160,12 +163,14 @@ def test_the_banner_and_the_log_name_the_isolation_and_the_lock(
     assert "isolation: host (the hub's own Python environment, not conda-locked)\n" in banner(
         store, "--env", looks.path, "--isolation", "host"
     )
-    log = tmp_path / "log"
-    arguments = ("--env", looks.path, "--isolation", "venv", "--verbose", "--log-format", "json")
-    with served(store, *arguments, errors=log) as ready:
+    arguments = ("--env", looks.path, "--isolation", "venv", "--log-format", "json")
+    with served(store, *arguments) as ready:
         answer = httpx.get(f"{ready['url']}/v1/envs/probe").json()
         assert (answer["isolation"], answer["conda_locked"], answer["lock_digest"]) == ("venv", False, venv)
-    assert f"isolation: venv (not conda-locked), lock {venv}; Python 3." in log.read_text()
+    said = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    (isolation,) = [one for one in said if "isolation: " in one["message"]]
+    assert isolation["env"] == "probe"
+    assert isolation["message"].endswith(f"isolation: venv (not conda-locked), lock {venv}")
 
 
 def test_each_environment_has_its_own_isolation(looks: Spec, store: Store, tmp_path: Path) -> None:
