@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -39,12 +40,25 @@ def variables(runtime: Runtime, ours: Mapping[str, str] = os.environ) -> dict[st
     if not runtime.isolated:
         return given
     home = runtime.python.parent.parent
-    left = {f"{ours[name]}/bin" for name in ("CONDA_PREFIX", "VIRTUAL_ENV") if name in ours}
-    path = [folder for folder in ours.get("PATH", os.defpath).split(os.pathsep) if folder not in left]
+    cleaned = {name: value for name, value in given.items() if not name.startswith(_HUBS_OWN)}
+    if "LD_LIBRARY_PATH" in ours:
+        cleaned["LD_LIBRARY_PATH"] = os.pathsep.join(_not_the_hubs(ours["LD_LIBRARY_PATH"], ours))
     return {
-        **{name: value for name, value in given.items() if not name.startswith(_HUBS_OWN)},
-        "PATH": os.pathsep.join([str(home / "bin"), *path]),
+        **cleaned,
+        "PATH": os.pathsep.join([str(home / "bin"), *_not_the_hubs(ours.get("PATH", os.defpath), ours)]),
         "CONDA_PREFIX" if runtime.isolation == "conda" else "VIRTUAL_ENV": str(home),
         "PYTHONNOUSERSITE": "1",  # for interpreters that the environment starts
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def _not_the_hubs(path: str, ours: Mapping[str, str]) -> list[str]:
+    """Return the folders of a search path that lie in no conda or virtual environment of the hub's."""
+    hubs = [ours[name] for name in ("CONDA_PREFIX", "VIRTUAL_ENV") if ours.get(name)]
+    if sys.prefix != sys.base_prefix:
+        hubs.append(sys.prefix)
+    return [folder for folder in path.split(os.pathsep) if not any(_within(folder, hub) for hub in hubs)]
+
+
+def _within(folder: str, hub: str) -> bool:
+    return os.path.normpath(folder).startswith(os.path.normpath(hub) + os.sep)

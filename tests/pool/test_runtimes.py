@@ -119,6 +119,7 @@ async def test_variables_of_the_hubs_interpreter_stay_out(
     python = empty_venv(THIS)
     home = str(python.parent.parent)
     monkeypatch.setenv("PATH", f"/hub/venv/bin{os.pathsep}/usr/bin{os.pathsep}/hub/conda/bin")
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/hub/conda/lib{os.pathsep}/opt/driver")
     monkeypatch.setenv("VIRTUAL_ENV", "/hub/venv")
     monkeypatch.setenv("CONDA_PREFIX", "/hub/conda")
     monkeypatch.setenv("CONDA_DEFAULT_ENV", "hub")
@@ -128,6 +129,7 @@ async def test_variables_of_the_hubs_interpreter_stay_out(
     pool = await start_pool(write_spec(LOOKS), runtime=Runtime("conda", python, DIGEST))
     environ = (await look(pool))["environ"]
     assert environ["PATH"] == f"{home}/bin{os.pathsep}/usr/bin"
+    assert environ["LD_LIBRARY_PATH"] == "/opt/driver"
     assert (environ["CONDA_PREFIX"], environ["KEPT"]) == (home, "yes")
     assert not {"VIRTUAL_ENV", "CONDA_DEFAULT_ENV", "PYTHONHOME", "PYTHONWARNINGS"} & set(environ)
     named = _launch.variables(Runtime("venv", python, DIGEST), {})
