@@ -5,7 +5,6 @@ from __future__ import annotations
 from envhub.build._fetch import Wanted
 from envhub.build._files import SpecFiles
 from envhub.build._lock import Kind, Lock
-from envhub.build._mirrors import Mirrors
 from envhub.build._store import Store
 
 
@@ -19,9 +18,7 @@ def conda_archives(lock: Lock, files: SpecFiles, kind: Kind) -> list[Wanted]:
     ]
 
 
-def pypi_archives(
-    lock: Lock, files: SpecFiles, store: Store, mirrors: Mirrors, offline: bool
-) -> list[Wanted]:
+def pypi_archives(lock: Lock, files: SpecFiles, store: Store, offline: bool) -> list[Wanted]:
     """Choose the archives of the PyPI part, in the order of the lock: on the index, or in the store.
 
     Raises:
@@ -33,4 +30,4 @@ def pypi_archives(
     from envhub.build._wheels import Choice
 
     choice = Choice(lock, files.requirements_lock)
-    return choice.from_store(store) if offline else choice.from_index(mirrors)
+    return choice.from_store(store) if offline else choice.from_index()

@@ -138,7 +138,7 @@ class _Builder:
         _check_tools()
         wanted = conda_archives(self.lock, self.files, self.kind)
         conda = len(wanted)
-        wanted += pypi_archives(self.lock, self.files, self.store, self.mirrors, self.offline)
+        wanted += pypi_archives(self.lock, self.files, self.store, self.offline)
         fetched = fetch(
             wanted, self.store, self.work.scratch, self.mirrors, offline=self.offline, report=self.report
         )

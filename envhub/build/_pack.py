@@ -88,7 +88,7 @@ def pack(
     require_fresh(spec)
     lock, files = read_lock(spec), SpecFiles.of(spec)
     mirrors = mirrors or read_mirrors()
-    wanted = conda_archives(lock, files, "conda") + pypi_archives(lock, files, store, mirrors, offline)
+    wanted = conda_archives(lock, files, "conda") + pypi_archives(lock, files, store, offline)
     file = (file or Path(f"{spec.name}-{spec.version}-{lock.platform}.envhub")).absolute()
     try:
         with store.scratch() as scratch:

@@ -12,11 +12,7 @@ from typing import Any
 from envhub.build._errors import DiskFull, FetchFailed, InstallFailed, LockInvalid, NotCached
 from envhub.build._fetch import Wanted
 from envhub.build._lock import Lock, PypiPackage, archive_name
-from envhub.build._mirrors import Mirrors
 from envhub.build._store import Store
-
-DEFAULT_INDEX = "https://pypi.org/simple"
-_INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL")
 
 
 class Choice:
@@ -35,14 +31,14 @@ class Choice:
         self._lock, self._file = lock, file
         self._ranks = {tag: rank for rank, tag in reversed(list(enumerate(suiting)))}
 
-    def from_index(self, mirrors: Mirrors) -> list[Wanted]:
+    def from_index(self) -> list[Wanted]:
         """Ask the index, through uv, for the addresses of the locked archives.
 
         Raises:
             FetchFailed: The index does not answer, or does not have a package.
             LockInvalid: The index has archives of a package, and none is one of the locked ones that suits.
         """
-        listed = self._listed(mirrors)
+        listed = self._listed()
         chosen = []
         for package in self._lock.pypi:
             archives = {sha256: url for sha256, url in listed[package.name] if sha256 in package.hashes}
@@ -94,12 +90,10 @@ class Choice:
     def _wanted(self, package: PypiPackage, name: str, url: str, sha256: str) -> Wanted:
         return Wanted(f"{package.name} {package.version}", self._file, name, url, sha256)
 
-    def _listed(self, mirrors: Mirrors) -> dict[str, list[tuple[str, str]]]:
+    def _listed(self) -> dict[str, list[tuple[str, str]]]:
         """The SHA-256 and address of every archive on the index, by package."""
         command = ["pip", "compile", str(self._file), "--no-deps", "--format", "pylock.toml", "--quiet"]
         command += ["--python-version", self._lock.python, "--no-header"]
-        if mirrors.concern(DEFAULT_INDEX) and not any(name in os.environ for name in _INDEX_VARIABLES):
-            command += ["--default-index", mirrors.there(DEFAULT_INDEX)]
         done = uv(command)
         if done.returncode:
             raise FetchFailed(
