@@ -130,6 +130,7 @@ def create_router(hub: Hub) -> APIRouter:
     @router.delete("/v1/sessions/{session_id}", status_code=204)
     async def close_session(session_id: str) -> Response:
         sessions.close(session_id)
+        sessions.written()
         return Response(status_code=204)
 
     @router.post("/v1/sessions/{session_id}/snapshot")
@@ -157,6 +158,7 @@ def create_router(hub: Hub) -> APIRouter:
         batch = decode(_closes, await request.body())
         for session_id in batch.session_ids:
             sessions.close(session_id)
+        sessions.written()
         return json_response({"results": [Closed(session_id) for session_id in batch.session_ids]})
 
     return router
