@@ -121,7 +121,7 @@ def test_a_replay_counts_no_step_again(server: Any, wait_until: Any) -> None:
         wait_until(lambda: value(client, "envhub_step_seconds_count", **environment) == 5)
         os.kill(server.do(lambda: server.hub.pools["echo"]._workers[0].pid), signal.SIGKILL)
         assert step(client, session).json()["step_index"] == 5
-        assert value(client, "envhub_replays_total", env="echo") == 1
+        assert value(client, "envhub_replays_total", env="echo") >= 1
         assert value(client, "envhub_steps_total", env="echo") == 6
         assert value(client, "envhub_step_seconds_count", env="echo", phase="total") == 6
         wait_until(lambda: value(client, "envhub_step_seconds_count", **environment) == 6)
