@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from envhub.build._errors import LockFailed
 from envhub.build._mirrors import Mirrors, config_file
@@ -88,14 +87,6 @@ def choose_solver(conda: str | None, channels: Sequence[str], mirrors: Mirrors) 
 def channel_url(channel: str) -> str:
     """Return the address of a channel that may be given by its name, as conda reads names."""
     return channel if "://" in channel else f"https://conda.anaconda.org/{channel}"
-
-
-def holds_secret(channel: str) -> bool:
-    """Tell whether a channel's address holds a password or token that is not a variable's name."""
-    address = urlsplit(channel)
-    token = re.search(r"/t/([^/]+)/", address.path)
-    secrets = (address.username, address.password, token[1] if token else None)
-    return any(secret and not secret.startswith("$") for secret in secrets)
 
 
 def _judged(executable: Path) -> tuple[str, str | None]:

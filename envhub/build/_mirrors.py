@@ -10,6 +10,7 @@ to them, applied here and not by conda or py-rattler: neither mirrors to `file:/
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,6 +38,12 @@ class Mirrors:
         """Return the original address of one on a mirror."""
         return _replaced(url, {new: old for old, new in self.prefixes.items()})
 
+    def without_secrets(self, text: str) -> str:
+        """Return a text that may name addresses on mirrors, with their passwords and tokens masked."""
+        for mirror in self.prefixes.values():
+            text = text.replace(mirror, shown(mirror))
+        return text
+
     def concern(self, url: str) -> bool:
         """Tell whether a mirror stands in for an address."""
         return self.there(url) != url
@@ -48,6 +55,11 @@ def _replaced(url: str, prefixes: Mapping[str, str]) -> str:
         return url
     longest = max(fitting, key=len)
     return prefixes[longest] + url[len(longest) :]
+
+
+def shown(url: str) -> str:
+    """Return an address as messages may show it: without its password and without conda's `/t/TOKEN`."""
+    return re.sub(r"/t/[^/]+(?=/|$)", "/t/***", re.sub(r"(?<=://)[^/@]+(?=@)", "***", url))
 
 
 def config_file() -> Path:

@@ -18,12 +18,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from envhub.build._conda import Solver, choose_solver, holds_secret
+from envhub.build._conda import Solver, choose_solver
 from envhub.build._errors import LockFailed, LockInvalid
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import locked_python, platforms_note
 from envhub.build._inputs import DEFAULT_VIRTUAL_PACKAGES, Inputs, read_inputs
-from envhub.build._mirrors import Mirrors, config_file, read_mirrors
+from envhub.build._mirrors import Mirrors, config_file, read_mirrors, shown
 from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, python_suits, reference
 
@@ -83,10 +83,10 @@ def relock(
             locks are then what they were.
     """
     inputs = read_inputs(spec)
-    if any(map(holds_secret, channels or inputs.channels)):
+    if any(shown(channel) != channel for channel in channels or inputs.channels):
         raise LockInvalid(
-            f"{spec.name}: a channel's address holds a password or token, which the lock would show; put it "
-            "into an environment variable and write its name, as in https://${USER}:${PASSWORD}@host/channel"
+            f"{spec.name}: a channel's address holds a password or token, which the lock would show; name "
+            f"it without, and put the address with it under [mirrors] in {config_file()}"
         )
     solver = choose_solver(conda, channels or inputs.channels, read_mirrors() if mirrors is None else mirrors)
     progress(f"{spec.name}: conda packages, with {solver.name}")

@@ -106,7 +106,15 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         found = answer(arguments[1:], mirrors, os.environ.get("CONDA_SUBDIR", ""))
     except Exception as reason:
-        print(json.dumps({"success": False, "error": type(reason).__name__, "message": str(reason)}))
+        print(
+            json.dumps(
+                {
+                    "success": False,
+                    "error": type(reason).__name__,
+                    "message": mirrors.without_secrets(str(reason)),
+                }
+            )
+        )
         return 1
     print(json.dumps(found))
     return 0

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from envhub.build import Mirrors, MirrorsInvalid, read_mirrors
+from envhub.build._mirrors import shown
 
 FORGE = "https://conda.anaconda.org/conda-forge"
 
@@ -28,6 +29,21 @@ def test_the_longest_prefix_counts() -> None:
     mirrors = Mirrors({"https://conda.anaconda.org": "file:///all", FORGE: "file:///forge"})
     assert mirrors.there(f"{FORGE}/noarch") == "file:///forge/noarch"
     assert mirrors.there("https://conda.anaconda.org/bioconda/noarch") == "file:///all/bioconda/noarch"
+
+
+@pytest.mark.parametrize(
+    ("url", "as_shown"),
+    [
+        ("https://me:s3cr3t@mirror.example/x", "https://***@mirror.example/x"),
+        ("https://mirror.example/t/s3cr3t/x", "https://mirror.example/t/***/x"),
+        ("https://mirror.example/t/s3cr3t", "https://mirror.example/t/***"),
+        ("https://mirror.example/at@home", "https://mirror.example/at@home"),
+        ("file:///srv/mirror", "file:///srv/mirror"),
+    ],
+)
+def test_messages_show_no_secret(url: str, as_shown: str) -> None:
+    assert shown(url) == as_shown
+    assert Mirrors({FORGE: url}).without_secrets(f"no {url}/noarch here") == f"no {as_shown}/noarch here"
 
 
 def test_they_are_read_from_the_users_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,13 @@ def test_a_channel_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert str(tmp_path / "no") in answer["message"]
 
 
+def test_a_mirrors_password_is_not_told(tmp_path: Path) -> None:
+    mirrors = Mirrors({ORIGINAL: "http://me:s3cr3t@127.0.0.1:9/forge"})
+    status, answer = run(write_solver(tmp_path, mirrors), "--channel", ORIGINAL, "tally")
+    assert status == 1
+    assert "s3cr3t" not in answer["message"]
+
+
 def test_it_has_a_version(tmp_path: Path) -> None:
     """conda-lock asks for it first."""
     done = subprocess.run(
