@@ -137,7 +137,14 @@ class Register:
         return session
 
     def close(self, session_id: str) -> None:
-        """Closes a session; one that is gone already is fine."""
+        """Closes a session; one that is gone already is fine.
+
+        Raises:
+            HubError: The hub has stopped, and the next one goes on with it: that one must be told.
+        """
+        whose, ended = self._ended.get(session_id, (None, None))
+        if ended is not None and ended.code == "not_ready" and may_use(whose):
+            raise ended.copy()
         session = self._sessions.get(session_id)
         awaited = self.awaited.get(session_id)
         if awaited is not None and may_use(awaited.opened.owner):

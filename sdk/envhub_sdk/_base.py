@@ -90,5 +90,5 @@ class BaseHub:
             result = call.read(response)
         except (msgspec.MsgspecError, ValueError) as error:
             raise _exceptions.unexpected(response, call.session) from error
-        self._patience.reached = True
+        self._patience.met()
         return result

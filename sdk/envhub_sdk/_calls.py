@@ -21,6 +21,8 @@ BEAT_TIMEOUT_S = 10.0
 """Longest wait for the answer to a keepalive, or to a question after the hub's health."""
 CLOSE_TIMEOUT_S = 5.0
 """Longest wait for the answer to a close; a hub that is late closes all the same."""
+CLOSE_AWAY_S = 15.0
+"""How long a hub may be away, to be told of a close when it is back; else its sessions expire there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Call(Generic[T]):
         grace_s: Seconds the hub may rightly take, on top of the client's `timeout`.
         patience_s: Seconds for which a busy hub is asked again; None: as often as other errors.
         once_s: Send it once only, and wait for the answer no longer than these seconds.
+        away_s: Send it again all the same where the hub has been away for less than these seconds.
     """
 
     method: str
@@ -44,6 +47,7 @@ class Call(Generic[T]):
     grace_s: float = 0.0
     patience_s: float | None = None
     once_s: float | None = None
+    away_s: float = 0.0
 
 
 def _reader(kind: type[T]) -> Callable[[httpx.Response], T]:
@@ -179,6 +183,10 @@ def batch_reset(resets: Sequence[_wire.ResetItem], grace_s: float) -> Call[_wire
 
 
 def close(session_ids: Sequence[str]) -> Call[None]:
-    """Closes sessions; closed ones may be among them. Those of a hub that isn't there need no closing."""
+    """Closes sessions; closed ones may be among them.
+
+    A hub that is being started again with its state has them still, so it is waited for, but not for long:
+    one that is gone for good needs no closing.
+    """
     body = _encode(_wire.BatchClose(list(session_ids)))
-    return Call("POST", "/v1/close", _nothing, body, once_s=CLOSE_TIMEOUT_S)
+    return Call("POST", "/v1/close", _nothing, body, once_s=CLOSE_TIMEOUT_S, away_s=CLOSE_AWAY_S)

@@ -31,6 +31,12 @@ class Patience:
 
     longest_s: float
     reached: bool = False
+    away_since: float | None = None
+    """When a request first found it away, if it has answered none since (monotonic seconds)."""
+
+    def met(self) -> None:
+        """Note that the hub answered."""
+        self.reached, self.away_since = True, None
 
 
 class Attempts:
@@ -45,7 +51,7 @@ class Attempts:
     def __init__(self, call: Call[Any], retries: int, patience: Patience) -> None:
         self._call = call
         self._left = retries if call.once_s is None else 0
-        self._patience = patience if self._left else Patience(0.0)
+        self._patience = patience if retries else Patience(0.0)
         self._pause = FIRST_PAUSE_S
         self._failing_since: float | None = None
         self._deadline = None if call.patience_s is None else time.monotonic() + call.patience_s
@@ -78,8 +84,15 @@ class Attempts:
         now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-        if not (self._patience.reached and error.retryable and isinstance(error, _AWAY)):
+        if not (error.retryable and isinstance(error, _AWAY)):
             return False
+        if self._patience.away_since is None:
+            self._patience.away_since = now
+        if not self._patience.reached:
+            return False
+        if self._call.once_s is not None:
+            away_s = min(self._call.away_s, self._patience.longest_s)
+            return now + pause < self._patience.away_since + away_s
         if now + pause < self._failing_since + self._patience.longest_s:
             return True
         self._patience.reached = False

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import socket
 import threading
@@ -15,6 +16,7 @@ import pytest
 
 import envhub_sdk
 from envhub_sdk import AsyncHub, Hub, _retry
+from envhub_sdk._calls import CLOSE_AWAY_S
 from envhub_sdk._heartbeat import Beats
 
 AWAY = {
@@ -48,7 +50,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.2)
     monkeypatch.setattr(_retry, "time", made)
     monkeypatch.setattr("envhub_sdk._hub.time", made)
-    monkeypatch.setattr("envhub_sdk._async_hub.asyncio", types.SimpleNamespace(sleep=made.asleep))
+    monkeypatch.setattr(
+        "envhub_sdk._async_hub.asyncio", types.SimpleNamespace(**{**vars(asyncio), "sleep": made.asleep})
+    )
     return made
 
 
@@ -147,22 +151,53 @@ def test_whoever_wants_to_know_at_once_does(clock: Clock, scripts: Any, options:
     assert absent.asked == 1 + options["retries"]
 
 
-def test_closing_does_not_wait_for_a_hub_that_is_away(clock: Clock, scripts: Any) -> None:
-    hub = scripts.hub()
-    away: list[bool] = []
+class Restarting:
+    """A hub with sessions that can be away; `closed` is what it was told to close."""
 
-    def handler(request: httpx.Request) -> httpx.Response:
-        if away:
+    def __init__(self, hub: Any) -> None:
+        self._hub = hub
+        self.back = 0.0
+        self.closed: list[str] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if _retry.time.monotonic() < self.back:
             raise httpx.ConnectError("refused")
-        return hub(request)  # type: ignore[no-any-return]
+        if request.url.path == "/v1/close":
+            self.closed += json.loads(request.content)["session_ids"]
+        return self._hub(request)  # type: ignore[no-any-return]
 
-    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+
+def test_a_close_reaches_a_hub_that_is_being_started_again(clock: Clock, scripts: Any) -> None:
+    hub = Restarting(scripts.hub())
+    with Hub("http://hub.test", transport=httpx.MockTransport(hub)) as client:
         env = client.make("echo")
         env.reset()
-        away.append(True)
-        before = clock.now
+        session, hub.back = env.session_id, clock.now + 10.0
         env.close()
-        assert clock.now - before < 10.0
+        assert hub.closed == [session]
+
+
+async def test_an_asynchronous_close_does_too(clock: Clock, scripts: Any) -> None:
+    hub = Restarting(scripts.hub())
+    client = AsyncHub("http://hub.test", transport=httpx.MockTransport(hub))
+    env = await client.make("echo")
+    await env.reset()
+    session, hub.back = env.session_id, clock.now + 10.0
+    await client.close()
+    assert hub.closed == [session]
+
+
+def test_closing_waits_a_bounded_time_in_all_for_a_hub_that_is_gone(clock: Clock, scripts: Any) -> None:
+    hub = Restarting(scripts.hub())
+    with Hub("http://hub.test", transport=httpx.MockTransport(hub)) as client:
+        envs = [client.make("echo") for _ in range(5)]
+        for env in envs:
+            env.reset()
+        before, hub.back = clock.now, clock.now + 1e9
+        for env in envs:
+            env.close()
+        assert 5.0 < clock.now - before < CLOSE_AWAY_S
+    assert hub.closed == []
 
 
 async def test_the_asynchronous_twin_is_as_patient(clock: Clock, scripts: Any) -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import traceback
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from envhub.record import Log, Recorder
 from envhub.session import HubError, _manager, _register
 from envhub_sdk._wire import BatchReset, BatchStep, OpenRequest, ResetItem, StepItem
 
@@ -285,3 +287,14 @@ async def test_when_the_hub_stops_every_session_ends(stage: Any) -> None:
     stage.sessions.close_all()
     assert {stage.step(one, "go").error.code for one in ids} == {"session_closed"}
     assert "hub stopped" in stage.step(ids[0], "go").error.message
+
+
+async def test_a_close_that_a_stopped_hub_would_forget_is_not_taken(stage: Any, tmp_path: Path) -> None:
+    """The next hub goes on with the session, so that one must be told."""
+    stage.sessions.recorder = Recorder(state=Log(tmp_path))
+    session = (await stage.open())["id"]
+    stage.sessions.close_all()
+    with pytest.raises(HubError) as caught:
+        stage.sessions.close(session)
+    assert caught.value.code == "not_ready"
+    stage.sessions.close("s-unknown")
