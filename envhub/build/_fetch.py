@@ -137,7 +137,7 @@ class _Job:
                 raise HashMismatch(
                     f"{one.label}: {one.file_name} is not the archive that was locked: its {name} is "
                     f"{found}, and {one.lock} says {locked}. Either the archive at "
-                    f"{self.mirrors.there(one.url)} was replaced or the lock was altered: restore the lock, "
+                    f"{self.mirrors.shown(one.url)} was replaced or the lock was altered: restore the lock, "
                     f"or trust the new archive and run: envhub lock {one.lock.parent}"
                 )
 
@@ -194,7 +194,7 @@ class _Job:
 
     def _failed(self, one: Wanted, reason: str) -> FetchFailed:
         return FetchFailed(
-            f"{one.label} ({one.lock}): {self.mirrors.there(one.url)} cannot be fetched: {reason}. Check the "
+            f"{one.label} ({one.lock}): {self.mirrors.shown(one.url)} cannot be fetched: {reason}. Check the "
             f"network, or name a mirror under [mirrors] in {config_file()}; what is in the store already can "
             "be built with --offline"
         )

@@ -34,6 +34,10 @@ class Mirrors:
         """Return the address to fetch from."""
         return _replaced(url, self.prefixes)
 
+    def shown(self, url: str) -> str:
+        """Return the address to fetch from as messages may show it."""
+        return masked(self.there(url))
+
     def back(self, url: str) -> str:
         """Return the original address of one on a mirror."""
         return _replaced(url, {new: old for old, new in self.prefixes.items()})
@@ -41,7 +45,7 @@ class Mirrors:
     def without_secrets(self, text: str) -> str:
         """Return a text that may name addresses on mirrors, with their passwords and tokens masked."""
         for mirror in self.prefixes.values():
-            text = text.replace(mirror, shown(mirror))
+            text = text.replace(mirror, masked(mirror))
         return text
 
     def concern(self, url: str) -> bool:
@@ -57,7 +61,7 @@ def _replaced(url: str, prefixes: Mapping[str, str]) -> str:
     return prefixes[longest] + url[len(longest) :]
 
 
-def shown(url: str) -> str:
+def masked(url: str) -> str:
     """Return an address as messages may show it: without its password and without conda's `/t/TOKEN`."""
     return re.sub(r"/t/[^/]+(?=/|$)", "/t/***", re.sub(r"(?<=://)[^/@]+(?=@)", "***", url))
 

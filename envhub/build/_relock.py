@@ -23,7 +23,7 @@ from envhub.build._errors import LockFailed, LockInvalid
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import locked_python, platforms_note
 from envhub.build._inputs import DEFAULT_VIRTUAL_PACKAGES, Inputs, read_inputs
-from envhub.build._mirrors import Mirrors, config_file, read_mirrors, shown
+from envhub.build._mirrors import Mirrors, config_file, masked, read_mirrors
 from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, python_suits, reference
 
@@ -83,7 +83,7 @@ def relock(
             locks are then what they were.
     """
     inputs = read_inputs(spec)
-    if any(shown(channel) != channel for channel in channels or inputs.channels):
+    if any(masked(channel) != channel for channel in channels or inputs.channels):
         raise LockInvalid(
             f"{spec.name}: a channel's address holds a password or token, which the lock would show; name "
             f"it without, and put the address with it under [mirrors] in {config_file()}"

@@ -52,7 +52,7 @@ def look_at_solver(channels: Iterable[str]) -> Iterator[Finding]:
         yield Finding("mirrors", str(config_file()), "problem", str(reason), f"edit {config_file()}")
         return
     if mirrors.prefixes:
-        words = ", ".join(f"{old} from {new}" for old, new in mirrors.prefixes.items())
+        words = ", ".join(f"{old} from {mirrors.shown(old)}" for old in mirrors.prefixes)
         yield Finding("mirrors", str(config_file()), "ok", words)
     try:
         yield Finding("solver", "", "ok", choose_solver(None, tuple(channels), mirrors).name)
@@ -74,8 +74,8 @@ def look_at_channels(channels: Iterable[str]) -> Iterator[Finding]:
 
 
 def _channel(channel: str, mirrors: Mirrors, client: httpx.Client) -> Finding:
-    url = mirrors.there(channel_url(channel))
-    complaint = _unreachable(f"{url}/noarch/repodata.json", client)
+    url = mirrors.shown(channel_url(channel))
+    complaint = _unreachable(f"{mirrors.there(channel_url(channel))}/noarch/repodata.json", client)
     if complaint is None:
         return Finding("channel", channel, "ok", f"{url} answers")
     mend = f"name a mirror under [mirrors] in {config_file()}, or build with --offline from kept archives"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from envhub.build import Mirrors, MirrorsInvalid, read_mirrors
-from envhub.build._mirrors import shown
+from envhub.build._mirrors import masked
 
 FORGE = "https://conda.anaconda.org/conda-forge"
 
@@ -42,7 +42,8 @@ def test_the_longest_prefix_counts() -> None:
     ],
 )
 def test_messages_show_no_secret(url: str, as_shown: str) -> None:
-    assert shown(url) == as_shown
+    assert masked(url) == as_shown
+    assert Mirrors({FORGE: url}).shown(f"{FORGE}/noarch") == f"{as_shown}/noarch"
     assert Mirrors({FORGE: url}).without_secrets(f"no {url}/noarch here") == f"no {as_shown}/noarch here"
 
 
