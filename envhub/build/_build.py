@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -13,22 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envhub.build._archives import conda_archives, pypi_archives
-from envhub.build._errors import InstallFailed, SmokeFailed, VenvRefused
+from envhub.build._errors import InstallFailed, VenvRefused
 from envhub.build._fetch import Report, Wanted, disk_error, fetch
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import require_fresh
 from envhub.build._lock import Kind, Lock, read_lock
 from envhub.build._mirrors import Mirrors, read_mirrors
-from envhub.build._setup import run_step, variables
+from envhub.build._setup import run_step
+from envhub.build._smoke import smoke_test
 from envhub.build._store import Archive, Built, Store, Work
-from envhub.spec import Spec
+from envhub.spec import Runtime, Spec
 
-_SMOKE_TEST = """
-import importlib, sys
-sys.path.insert(0, sys.argv[1])
-getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
-"""
-_SMOKE_LIMIT_S = 60.0
 _TOOLS = {"py-rattler": "rattler", "uv": "uv", "packaging": "packaging"}
 
 
@@ -114,6 +107,12 @@ class _Builder:
     mirrors: Mirrors
     report: Report
 
+    @property
+    def runtime(self) -> Runtime:
+        """What is being built, as workers will run in it."""
+        digest = self.lock.digest_for(self.kind)
+        return Runtime(self.kind, self.work.prefix / "bin" / "python", digest)
+
     def run(self) -> Built:
         try:
             archives = self._make()
@@ -121,7 +120,7 @@ class _Builder:
                 kind=self.kind,
                 digest=self.lock.digest_for(self.kind),
                 spec=self.spec.name,
-                python_version=self._smoke_test(),
+                python_version=self._try(),
                 platform=self.lock.platform,
                 created=time.time(),
                 archives=tuple(archives),
@@ -149,17 +148,11 @@ class _Builder:
             _wheels.make_venv(prefix, self._interpreter(), fd)
         if self.lock.pypi:
             self.report("install", f"{len(self.lock.pypi)} PyPI packages", 0, 0)
-            _wheels.install(
-                self.lock,
-                self.files.requirements_lock,
-                fetched[conda:],
-                prefix / "bin/python",
-                self.work.scratch,
-                fd,
-            )
+            locked = self.files.requirements_lock
+            _wheels.install(self.lock, locked, fetched[conda:], self.runtime, self.work.scratch, fd)
         for number, step in enumerate(self.lock.setup):
             self.report("setup", step.name, number, len(self.lock.setup))
-            run_step(self.spec.name, step, self.files, prefix, self.work.scratch, fd)
+            run_step(self.spec.name, step, self.files, self.runtime, self.work.scratch, fd)
         managers = ["conda"] * conda + ["pypi"] * len(self.lock.pypi)
         return [_archive(one, manager) for one, manager in zip(wanted, managers, strict=True)]
 
@@ -177,6 +170,10 @@ class _Builder:
             self.lock, self.files, archives, self.work.prefix, self.work.scratch, self.work.lock, on_linked
         )
 
+    def _try(self) -> str:
+        self.report("try", self.spec.entry_point, 0, 0)
+        return smoke_test(self.spec, self.files.folder, self.runtime, self.work.scratch, self.work.lock)
+
     def _interpreter(self) -> Path:
         """An interpreter of this machine of the locked version, for a plain virtual environment."""
         if self.lock.python == f"{sys.version_info.major}.{sys.version_info.minor}":
@@ -188,43 +185,6 @@ class _Builder:
                 f"python{self.lock.python} on the PATH; install one, or use --isolation conda"
             )
         return Path(found)
-
-    def _smoke_test(self) -> str:
-        """Import the entry point in the environment; returns the version of its interpreter."""
-        self.report("try", self.spec.entry_point, 0, 0)
-        module, _, attribute = self.spec.entry_point.partition(":")
-        python = self.work.prefix / "bin" / "python"
-        limit = max(_SMOKE_LIMIT_S, self.spec.limits.load_timeout_s)
-        command = [str(python), "-I", "-B", "-c", _SMOKE_TEST, str(self.files.folder), module, attribute]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self.work.scratch,
-                env=variables(self.work.prefix),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=limit,
-                pass_fds=[self.work.lock],
-            )
-            version = subprocess.run([str(python), "-I", "-V"], capture_output=True, text=True, check=True)
-        except subprocess.TimeoutExpired:
-            raise SmokeFailed(
-                f"{self.spec.name}: importing {self.spec.entry_point} in the built environment took "
-                f"longer than {limit:g} s"
-            ) from None
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise InstallFailed(
-                f"{self.spec.name}: the interpreter that was installed does not run: {error}"
-            ) from error
-        if done.returncode:
-            raise SmokeFailed(
-                f"{self.spec.name}: {self.spec.entry_point} cannot be imported in the built environment:\n"
-                f"{done.stderr[-3000:].strip()}\n"
-                "What it imports belongs in environment.yml or requirements.in"
-            )
-        return re.sub(r"^Python ", "", version.stdout.strip())
 
 
 def _check_tools() -> None:

@@ -306,7 +306,7 @@ def _check_names(spec: Spec, file: Path, names: list[str]) -> None:
 
 def archive_name(url: str) -> str:
     """Return the name of the file that an address leads to."""
-    return unquote(PurePosixPath(urlsplit(url).path).name)
+    return PurePosixPath(unquote(urlsplit(url).path)).name
 
 
 def _invalid(spec: Spec, file: Path, complaint: str) -> LockInvalid:

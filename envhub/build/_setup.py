@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from envhub.build._errors import HashMismatch, LockInvalid, SetupFailed
 from envhub.build._files import SpecFiles
-from envhub.spec import SpecError, Table
+from envhub.spec import Runtime, SpecError, Table, runtime_variables
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -88,7 +88,7 @@ def _input(table: Table) -> SetupInput:
     return SetupInput(path, sha256)
 
 
-def run_step(spec: str, step: SetupStep, files: SpecFiles, prefix: Path, scratch: Path, fd: int) -> None:
+def run_step(spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scratch: Path, fd: int) -> None:
     """Run a step in an environment, in the spec's folder.
 
     `$ENVHUB_PREFIX` is the environment's folder. The home folder is an empty one that is removed.
@@ -97,7 +97,7 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, prefix: Path, scratch
         spec: The name of the spec.
         step: The step.
         files: The files of the spec.
-        prefix: The environment.
+        runtime: The environment.
         scratch: A folder for the home folder and other temporary files.
         fd: The lock that everything which writes to the prefix holds.
 
@@ -113,10 +113,12 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, prefix: Path, scratch
                 f"{spec}: setup step {step.name!r}: its input {file} is not the declared one: its sha256 is "
                 f"{found}, and {files.setup} says {one.sha256}; restore the file, or declare the new one"
             )
+    prefix = runtime.python.parent.parent
     before = _installed(prefix)
     home = scratch / "home"
     home.mkdir(exist_ok=True)
-    environ = {**variables(prefix), "ENVHUB_PREFIX": str(prefix), "HOME": str(home), "TMPDIR": str(home)}
+    environ = runtime_variables(runtime, os.environ)
+    environ |= {"ENVHUB_PREFIX": str(prefix), "HOME": str(home), "TMPDIR": str(home)}
     environ |= {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CONDA_OFFLINE": "true"}
     try:
         done = subprocess.run(
@@ -146,14 +148,6 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, prefix: Path, scratch
             "packages belong in environment.yml or requirements.in: add them there and run: "
             f"envhub lock {files.folder}"
         )
-
-
-def variables(prefix: Path) -> dict[str, str]:
-    """Return the environment variables for what runs in an environment: nothing of the hub's own Python."""
-    hubs_own = ("PYTHON", "CONDA_", "_CE_", "MAMBA_", "VIRTUAL_ENV", "ENVHUB_TOKEN", "LD_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(hubs_own)}
-    path = os.pathsep.join([str(prefix / "bin"), os.environ.get("PATH", os.defpath)])
-    return {**kept, "PATH": path, "PYTHONNOUSERSITE": "1"}
 
 
 def _program(name: str, prefix: Path) -> str:

@@ -399,7 +399,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _read_marker(folder: Path) -> Built | None:
-    """Read a folder's marker; None where there is none, or one of another place."""
+    """Read a folder's marker; None where there is none, one of another place, or no interpreter any more."""
     try:
         noted = json.loads((folder / MARKER).read_bytes())
         noted["archives"] = tuple(Archive(**one) for one in noted["archives"])
@@ -407,4 +407,4 @@ def _read_marker(folder: Path) -> Built | None:
         built = Built(**noted)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return built if built.prefix == folder else None
+    return built if built.prefix == folder and built.python.exists() else None

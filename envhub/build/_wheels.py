@@ -13,6 +13,7 @@ from envhub.build._errors import DiskFull, FetchFailed, InstallFailed, LockInval
 from envhub.build._fetch import Wanted
 from envhub.build._lock import Lock, PypiPackage, archive_name
 from envhub.build._store import Store
+from envhub.spec import Runtime, runtime_variables
 
 
 class Choice:
@@ -79,7 +80,7 @@ class Choice:
     def _rank(self, name: str) -> int | None:
         from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
-        if not name.endswith(".whl"):
+        if name.endswith((".tar.gz", ".zip")):
             return len(self._ranks)
         try:
             ranks = [self._ranks[tag] for tag in parse_wheel_filename(name)[3] if tag in self._ranks]
@@ -115,7 +116,9 @@ def _archives(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield sha256, url
 
 
-def install(lock: Lock, file: Path, archives: Sequence[Path], python: Path, scratch: Path, fd: int) -> None:
+def install(
+    lock: Lock, file: Path, archives: Sequence[Path], runtime: Runtime, scratch: Path, fd: int
+) -> None:
     """Install the PyPI part: exactly these archives, no index, no dependencies.
 
     A package that has only a source archive is built with what is installed already, for a build of its own
@@ -131,12 +134,12 @@ def install(lock: Lock, file: Path, archives: Sequence[Path], python: Path, scra
     sources = [
         package.name for package, archive in zip(lock.pypi, archives, strict=True) if archive.suffix != ".whl"
     ]
-    command = ["pip", "install", "--python", str(python), "--quiet", "--require-hashes", "--no-deps"]
+    command = ["pip", "install", "--python", str(runtime.python), "--quiet", "--require-hashes", "--no-deps"]
     command += ["--no-index", "--find-links", str(links), "--offline", "--no-cache", "--link-mode", "copy"]
     command += ["--break-system-packages", "--only-binary", ":all:", "--requirements", str(file)]
     for name in sources:
         command += ["--no-binary", name, "--no-build-isolation-package", name]
-    done = uv(command, fd)
+    done = _uv([*command, "--no-config"], fd, runtime_variables(runtime, os.environ))
     if done.returncode:
         hint = ""
         if sources:
@@ -156,13 +159,21 @@ def make_venv(prefix: Path, python: Path, fd: int) -> None:
     Raises:
         InstallFailed: uv fails.
     """
-    done = uv(["venv", "--quiet", "--no-project", "--python", str(python), str(prefix)], fd)
+    command = ["venv", "--quiet", "--no-config", "--no-project", "--python", str(python), str(prefix)]
+    done = _uv(command, fd, os.environ)
     if done.returncode:
         raise InstallFailed(f"{prefix}: the virtual environment cannot be made:\n{done.stderr.strip()}")
 
 
-def uv(arguments: Sequence[str], fd: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run uv; `fd` is a lock that it holds as long as it lives."""
+def _uv(arguments: Sequence[str], fd: int, environ: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run uv for what the options say and no variable changes; `fd` is a lock that it holds."""
+    return uv(arguments, [fd], {name: value for name, value in environ.items() if not name.startswith("UV_")})
+
+
+def uv(
+    arguments: Sequence[str], fds: Sequence[int] = (), environ: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[str]:
+    """Run uv, which holds the locks `fds` as long as it lives."""
     from uv import find_uv_bin
 
     return subprocess.run(
@@ -170,6 +181,6 @@ def uv(arguments: Sequence[str], fd: int | None = None) -> subprocess.CompletedP
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        pass_fds=[] if fd is None else [fd],
-        env={**os.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"},
+        pass_fds=fds,
+        env={**environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"},
     )

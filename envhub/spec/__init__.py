@@ -25,7 +25,7 @@ from envhub.spec._load import load
 from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._python import python_suits
 from envhub.spec._registry import available, bundled, find, reference
-from envhub.spec._runtime import HOST, Isolation, Runtime, Wanted, runtime_words
+from envhub.spec._runtime import HOST, Isolation, Runtime, Wanted, runtime_variables, runtime_words
 from envhub.spec._table import Table
 from envhub.spec._words import counted
 
@@ -60,6 +60,7 @@ __all__ = [
     "load",
     "python_suits",
     "reference",
+    "runtime_variables",
     "runtime_words",
     "settings_of",
 ]
