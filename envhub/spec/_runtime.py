@@ -61,9 +61,10 @@ HOST = Runtime("host", Path(sys.executable))
 
 
 def runtime_variables(runtime: Runtime, ours: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables of what runs in a runtime: the hub's, less what it has no business with.
+    """Return the environment variables of what runs in a runtime.
 
-    That is the hub's secret and, where the runtime has packages of its own, whatever leads to the hub's.
+    They are the hub's, less its secret and, where the runtime has packages of its own, whatever leads to
+    the hub's packages.
 
     Args:
         runtime: The runtime.
