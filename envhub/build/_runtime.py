@@ -46,10 +46,12 @@ def find_runtime(spec: Spec, wanted: Wanted, store: Store) -> Runtime:
 
 def _auto(spec: Spec, store: Store) -> Runtime:
     """Conda if it is built, else the host if it has everything, else an error that says what to do."""
+    if spec.path is None:
+        return _host(spec)
     try:
         lock = read_lock(spec)
     except (LockMissing, WrongPlatform) as reason:
-        return _host(spec, f"and it has no conda environment: {reason}")
+        return _host(spec, f"and nothing is built for it: {reason}, then {_build_command(spec)}")
     built = _built(spec, lock, "conda", store)
     if built is not None:
         return built
@@ -60,7 +62,9 @@ def _host(spec: Spec, next_step: str | None = None) -> Runtime:
     lacks = host_lacks(spec)
     if not lacks:
         return HOST
-    if next_step is None:
+    if spec.path is None:
+        next_step = "it has no folder for locks, so it can only run on the hub's own interpreter"
+    elif next_step is None:
         next_step = f"install that here, or build it an environment of its own with {_build_command(spec)}"
     raise HostUnsuitable(
         f"{spec.name}: the hub's own interpreter ({sys.executable}) lacks {', '.join(lacks)}; {next_step}"

@@ -77,7 +77,7 @@ def test_requirements_count_without_an_environment_file_too(write_spec: Any, sto
     (spec.path / "requirements.in").write_text("nowhere-to-be-found\n")
     with pytest.raises(HostUnsuitable, match=r"nowhere-to-be-found \(not installed\)"):
         find_runtime(spec, "host", store)
-    with pytest.raises(HostUnsuitable, match=r"no conda environment.*envhub lock"):
+    with pytest.raises(HostUnsuitable, match=r"nothing is built.*envhub lock .*then `envhub build "):
         find_runtime(spec, "auto", store)
 
 
