@@ -16,7 +16,6 @@ import platform
 import re
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -216,17 +215,23 @@ def _tar(files: Files) -> bytes:
     return buffer.getvalue()
 
 
-def python_files() -> Files:
-    """The running interpreter's own files, so that they work in any folder."""
-    base = Path(sys.base_prefix)
-    stdlib = Path(
-        sysconfig.get_path("stdlib", vars={"base": sys.base_prefix, "installed_base": sys.base_prefix})
-    )
-    program = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
-    yield f"bin/python{PYTHON}", _relocatable(program.read_bytes(), base), 0o755
-    yield "bin/python3", f"python{PYTHON}", 0o777
-    yield "bin/python", f"python{PYTHON}", 0o777
-    library = base / "lib" / f"libpython{PYTHON}.so.1.0"
+WHERE = """
+import json, platform, sys, sysconfig
+base = sys.base_prefix
+stdlib = sysconfig.get_path("stdlib", vars={"base": base, "installed_base": base})
+version = platform.python_version()
+print(json.dumps([base, sys._base_executable, stdlib, "%d.%d" % sys.version_info[:2], version]))
+"""
+
+
+def python_files(interpreter: Path = Path(sys.executable)) -> Files:
+    """An interpreter's own files, so that they work in any folder."""
+    base, executable, stdlib, python, _ = where(interpreter)
+    program = Path(executable).resolve()
+    yield f"bin/python{python}", _relocatable(program.read_bytes(), base), 0o755
+    yield "bin/python3", f"python{python}", 0o777
+    yield "bin/python", f"python{python}", 0o777
+    library = Path(base, "lib", f"libpython{python}.so.1.0")
     if library.is_file():
         yield f"lib/{library.name}", _relocatable(library.read_bytes(), base), 0o755
     for parent, folders, names in os.walk(stdlib):
@@ -235,22 +240,25 @@ def python_files() -> Files:
             file = Path(parent, name)
             if file.suffix in (".pyc", ".a") or not file.is_file():
                 continue
-            content = file.read_bytes()
+            content, mode = file.read_bytes(), 0o755 if file.suffix == ".so" else 0o644
             if file.suffix == ".so":
                 content = _relocatable(content, base)
             elif b"\0" not in content:
                 content = content.replace(os.fsencode(base), PLACEHOLDER.encode())
-            yield (
-                f"lib/python{PYTHON}/{file.relative_to(stdlib)}",
-                content,
-                0o755 if file.suffix == ".so" else 0o644,
-            )
-    yield f"lib/python{PYTHON}/site-packages/README.txt", b"Installed packages go here.\n", 0o644
+            yield f"lib/python{python}/{file.relative_to(stdlib)}", content, mode
+    yield f"lib/python{python}/site-packages/README.txt", b"Installed packages go here.\n", 0o644
 
 
-def _relocatable(content: bytes, base: Path) -> bytes:
+def where(interpreter: Path) -> list[str]:
+    """The prefix, program, library folder, short and whole version of an interpreter, or of a venv's base."""
+    command = [str(interpreter), "-I", "-c", WHERE]
+    found: list[str] = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
+    return found
+
+
+def _relocatable(content: bytes, base: str) -> bytes:
     """A binary whose library path leads to the `lib` beside it, if it led to the interpreter's own."""
-    old, new = os.fsencode(base / "lib") + b"\0", b"$ORIGIN/../lib\0"
+    old, new = os.fsencode(f"{base}/lib") + b"\0", b"$ORIGIN/../lib\0"
     return content.replace(old, new.ljust(len(old), b"\0")) if len(new) <= len(old) else content
 
 

@@ -24,7 +24,8 @@ from envhub.build import (
 )
 from envhub.spec import Spec, load
 
-from .channel import SUBDIR, VERSION, Channel
+from .channel import SUBDIR, VERSION, Channel, conda, python_files, where
+from .tampering import edit, package, point
 
 LockedSpec = Callable[..., Spec]
 PLAIN = "class Env: pass\n"
@@ -133,6 +134,24 @@ def test_it_is_rebuilt_from_the_store_when_nothing_can_be_reached(
     assert not outcome.reused and outcome.built != ready[2].built
     assert inside(outcome.built, "import tally, slate; print(tally.root(8.0), slate.LINES)") == "2.0 3"
     assert store.remove(outcome.built)
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.13"])
+def test_a_prefix_may_have_another_python_than_the_hub(
+    locked_spec: LockedSpec, store: Store, tmp_path: Path, empty_venv: Callable[[str], Path], version: str
+) -> None:
+    interpreter = empty_venv(version)
+    whole = where(interpreter)[4]
+    spec = locked_spec()
+    assert spec.path is not None
+    edit(spec, lambda lock: package(lock, "python").update(version=whole))
+    point(spec, "python", conda(tmp_path, "python", whole, python_files(interpreter), subdir=SUBDIR))
+    requirements = spec.path / "requirements.lock"
+    requirements.write_text(requirements.read_text().replace(f"python: {VERSION}", f"python: {whole}"))
+    built = build(spec, store).built
+    assert built.python_version == whole
+    seen = inside(built, "import sys, tally, abacus; print('%d.%d' % sys.version_info[:2], tally.root(8.0))")
+    assert seen == f"{version} 2.0"
 
 
 # -- the plain virtual environment --------------------------------------------------------------------
@@ -248,3 +267,26 @@ def test_an_environment_in_which_the_entry_point_fails_is_refused(
     ):
         build(locked_spec(conda=["python"], source="import slate\n" + PLAIN), store)
     assert store.all() == [] and store.leftovers() == []
+
+
+def test_scripts_that_packages_run_after_they_are_linked_are_run(
+    locked_spec: LockedSpec, store: Store, tmp_path: Path
+) -> None:
+    spec = locked_spec(conda=["python", "libreckon"], pypi=[], source=PLAIN)
+    script = b'#!/bin/sh\necho "$PREFIX" > "$PREFIX/linked.txt"\n'
+    files = [("lib/x", b"x", 0o644), ("bin/.libreckon-post-link.sh", script, 0o755)]
+    point(spec, "libreckon", conda(tmp_path, "libreckon", "1.4", files))
+    built = build(spec, store).built
+    assert (built.prefix / "linked.txt").read_text().strip() == str(built.prefix)
+
+
+def test_an_environment_whose_interpreter_is_gone_is_built_again(
+    locked_spec: LockedSpec, store: Store
+) -> None:
+    spec = locked_spec(conda=["python"], pypi=[], source=PLAIN)
+    first = build(spec, store, "venv").built
+    first.python.unlink()
+    first.python.symlink_to("/nowhere/python3.11")  # the machine's Python was removed or upgraded
+    assert store.find(first.digest, "venv") is None
+    again = build(spec, store, "venv")
+    assert not again.reused and inside(again.built, "print(1)") == "1"
