@@ -27,6 +27,8 @@ _Group = tuple[str, str, str, str, str | None]
 """Environment, settings, limits, isolation, lock."""
 AT_ONCE = 16
 """Episodes of one environment that are played at the same time."""
+BACK_S = 60.0
+"""How long to wait for the next process of an environment where one has died."""
 
 Outcome = Literal["same", "different", "not compared"]
 
@@ -61,6 +63,9 @@ def replay(
         list[str] | None,
         typer.Option("--env", metavar="SPEC", help="Where an environment is that is not found by its name."),
     ] = None,
+    infos: Annotated[
+        bool, typer.Option("--infos", help="Compare infos, too; they may hold times and differ rightly.")
+    ] = False,
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
@@ -71,7 +76,7 @@ def replay(
     from envhub.build import Store
 
     specs = {spec.name: spec for spec in map(find, env or [])}
-    report = asyncio.run(_run(path, specs, Store(store)))
+    report = asyncio.run(_run(path, specs, Store(store), infos))
     differing = [one for one in report.verdicts if one.outcome == "different"]
     skipped = [one for one in report.verdicts if one.outcome == "not compared"]
     if as_json:
@@ -101,25 +106,26 @@ def _print_report(report: _Report, differing: list[Verdict], skipped: list[Verdi
     )
 
 
-async def _run(path: Path, specs: dict[str, Spec], store: Store) -> _Report:
+async def _run(path: Path, specs: dict[str, Spec], store: Store, infos: bool) -> _Report:
     from envhub.cli._runtimes import holding
 
     report = _Report()
     with Progress(console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        groups = _grouped(path, progress)
-        total = sum(map(len, groups.values()))
-        task = progress.add_task("Replaying", total=total)
-        for (env, config, limits, *_), episodes in groups.items():
+        groups = _groups(path, progress)
+        task = progress.add_task("Replaying", total=sum(count for _, count in groups.values()))
+        for group, (first, count) in groups.items():
+            env, config, limits, *_ = group
+            episodes = (episode for episode in _episodes(path) if _group_of(episode) == group)
             spec = specs.get(env) or find(env)
             served = spec.resolve({**json.loads(config), **json.loads(limits)})
             try:
-                served = _as_recorded(served, episodes[0].started, store)
+                served = _as_recorded(served, first, store)
             except _Refused as refused:
                 report.verdicts += [_not_compared(episode, str(refused)) for episode in episodes]
-                progress.advance(task, len(episodes))
+                progress.advance(task, count)
                 continue
             with holding(served, store):
-                await _replay_all(served, episodes, report, lambda: progress.advance(task))
+                await _replay_all(served, episodes, count, report, infos, lambda: progress.advance(task))
     return report
 
 
@@ -144,21 +150,29 @@ def _as_recorded(served: ServedSpec, started: Started, store: Store) -> ServedSp
         raise _Refused(str(reason)) from reason
 
 
-def _grouped(path: Path, progress: Progress) -> dict[_Group, list[RecordedEpisode]]:
-    """The episodes by environment, settings, limits and lock: each group has a pool of its own."""
+def _groups(path: Path, progress: Progress) -> dict[_Group, tuple[Started, int]]:
+    """The environments, settings, limits and locks: each needs a pool of its own.
+
+    With the first episode of each, and how many it has.
+    """
     task = progress.add_task("Reading", total=None)
-    groups: dict[_Group, list[RecordedEpisode]] = {}
+    groups: dict[_Group, tuple[Started, int]] = {}
     for episode in _episodes(path, lambda done: progress.update(task, completed=done)):
-        started = episode.started
-        settings = json.dumps(started.config), json.dumps(started.limits)
-        key = (started.env, *settings, started.isolation, started.lock_digest)
-        groups.setdefault(key, []).append(episode)
+        group = _group_of(episode)
+        first, count = groups.get(group, (episode.started, 0))
+        groups[group] = first, count + 1
     progress.remove_task(task)
     return groups
 
 
-def _episodes(path: Path, progress: Callable[[int], object]) -> Iterator[RecordedEpisode]:
-    """Reads whatever the path is.
+def _group_of(episode: RecordedEpisode) -> _Group:
+    started = episode.started
+    settings = json.dumps(started.config), json.dumps(started.limits)
+    return (started.env, *settings, started.isolation, started.lock_digest)
+
+
+def _episodes(path: Path, progress: Callable[[int], object] | None = None) -> Iterator[RecordedEpisode]:
+    """Reads whatever the path is, episode by episode: a record may be larger than memory.
 
     Raises:
         CommandError: It is neither a record nor an export.
@@ -186,20 +200,27 @@ def _not_compared(episode: RecordedEpisode, reason: str) -> Verdict:
 
 
 async def _replay_all(
-    served: ServedSpec, episodes: list[RecordedEpisode], report: _Report, tick: Callable[[], None]
+    served: ServedSpec,
+    episodes: Iterable[RecordedEpisode],
+    count: int,
+    report: _Report,
+    infos: bool,
+    tick: Callable[[], None],
 ) -> None:
     from envhub.pool import LoadFailed, Pool
 
-    pool = Pool(served, min(AT_ONCE, len(episodes)))
+    pool = Pool(served, min(AT_ONCE, count))
     try:
         await pool.start()
     except LoadFailed as failure:
         raise CommandError(str(failure)) from None
     try:
-        playable = list(_comparable(pool, served, episodes, report, tick))
-        line = iter(playable)
-        replicas = await pool.acquire(min(AT_ONCE, len(episodes)), 0)
-        await asyncio.gather(*(_replay_some(replica, line, report, tick) for replica in replicas))
+        line = _comparable(pool, served, episodes, report, tick)
+        replicas = await pool.acquire(min(AT_ONCE, count), 0)
+        await asyncio.gather(*(_replay_some(replica, line, report, infos, tick) for replica in replicas))
+        for left in line:
+            report.verdicts.append(_not_compared(left, "the environment's processes die and don't come back"))
+            tick()
     finally:
         await pool.stop()
 
@@ -233,15 +254,21 @@ def _comparable(
 
 
 async def _replay_some(
-    replica: Replica, line: Iterator[RecordedEpisode], report: _Report, tick: Callable[[], None]
+    replica: Replica,
+    line: Iterator[RecordedEpisode],
+    report: _Report,
+    infos: bool,
+    tick: Callable[[], None],
 ) -> None:
     """Plays episodes one after the other until none is left."""
     from envhub.session import Replay
 
     for recorded in line:
         done: asyncio.Future[Divergence | None] = asyncio.get_running_loop().create_future()
+        back = asyncio.Event()
         replica.on_lost = lambda done=done: None if done.done() else done.cancel()
-        Replay(replica, _to_play(recorded), done.set_result).start()
+        replica.on_back = back.set
+        Replay(replica, _to_play(recorded), done.set_result, infos).start()
         verdict = Verdict(recorded.id, recorded.started.env, "same", len(recorded.steps))
         try:
             divergence = await done
@@ -249,7 +276,11 @@ async def _replay_some(
             verdict.outcome, verdict.reason = "not compared", "the environment's process died in its replay"
             report.verdicts.append(verdict)
             tick()
-            return
+            try:
+                await asyncio.wait_for(back.wait(), BACK_S)
+            except TimeoutError:
+                return
+            continue
         if divergence is not None:
             verdict.outcome, verdict.step_index = "different", divergence.step_index
             verdict.recorded, verdict.replayed = divergence.recorded, divergence.replayed

@@ -27,7 +27,7 @@ FolderArgument = Annotated[
 Env = Annotated[str | None, typer.Option("--env", metavar="NAME", help="Only of this environment.")]
 Split = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Only of tasks of this split.")]
 Success = Annotated[
-    bool | None, typer.Option("--success/--failure", help="Only those that succeeded, or that did not.")
+    bool | None, typer.Option("--success/--failure", help="Only those that ended and succeeded, or did not.")
 ]
 MinReturn = Annotated[
     float | None, typer.Option("--min-return", metavar="X", help="Only with a return of at least this.")
@@ -60,7 +60,7 @@ class Filter:
         return (
             self.env in (None, episode.started.env)
             and (self.split is None or episode.split == self.split)
-            and (self.success is None or episode.success == self.success)
+            and (self.success is None or (episode.success == self.success and episode.finished))
             and (self.min_return is None or episode.total_reward >= self.min_return)
         )
 
@@ -245,31 +245,38 @@ def _summary(episode: RecordedEpisode) -> dict[str, Any]:
 class _Tally:
     outcomes: dict[str, int] = field(default_factory=dict)
     returns: list[float] = field(default_factory=list)
+    """Of those that ended, as the lengths."""
     lengths: list[int] = field(default_factory=list)
+    steps: int = 0
     step_us: list[int] = field(default_factory=list)
     successes: int = 0
-    inherited: int = 0
 
     def add(self, episode: RecordedEpisode) -> None:
         self.outcomes[episode.outcome] = self.outcomes.get(episode.outcome, 0) + 1
-        self.returns.append(episode.total_reward)
-        self.lengths.append(len(episode.steps))
-        self.inherited += episode.started.inherited
-        self.successes += episode.success
-        self.step_us += [step.step_us for step in episode.steps[episode.started.inherited :]]
+        own = episode.steps[episode.started.inherited :]
+        self.steps += len(own)
+        self.step_us += [step.step_us for step in own]
+        if episode.finished:
+            self.returns.append(episode.total_reward)
+            self.lengths.append(len(episode.steps))
+            self.successes += episode.success
 
     def facts(self) -> dict[str, Any]:
-        """What is printed; steps that a fork took over from another episode count once."""
-        episodes, times = len(self.returns), sorted(self.step_us)
+        """What is printed.
+
+        Steps that a fork took over from another episode count once. Rates, lengths and returns are those of
+        the episodes that ended; null where none did.
+        """
+        ended, times = len(self.returns), sorted(self.step_us)
         return {
-            "episodes": episodes,
+            "episodes": sum(self.outcomes.values()),
             **self.outcomes,
-            "success_rate": self.successes / episodes,
-            "steps": sum(self.lengths) - self.inherited,
-            "mean_length": sum(self.lengths) / episodes,
-            "mean_return": sum(self.returns) / episodes,
-            "least_return": min(self.returns),
-            "greatest_return": max(self.returns),
+            "success_rate": self.successes / ended if ended else None,
+            "steps": self.steps,
+            "mean_length": sum(self.lengths) / ended if ended else None,
+            "mean_return": sum(self.returns) / ended if ended else None,
+            "least_return": min(self.returns, default=None),
+            "greatest_return": max(self.returns, default=None),
             "median_step_ms": times[len(times) // 2] / 1000 if times else None,
             "p95_step_ms": times[len(times) * 95 // 100] / 1000 if times else None,
         }

@@ -148,6 +148,11 @@ class RecordedEpisode:
         return "truncated" if self.truncated else "unfinished"
 
     @property
+    def finished(self) -> bool:
+        """Whether it came to an end: it was not left for another reset, and does not still go on."""
+        return self.outcome != "unfinished"
+
+    @property
     def success(self) -> bool:
         """`success` of its last info; without that, whether it terminated with a return of 1 or more."""
         if not self.steps:

@@ -2,8 +2,8 @@
 
 The nearest native snapshot is restored, or the episode is reset with its recorded seed, task and options;
 then the recorded actions are taken. All requests leave at once: a replay costs one round trip. What comes
-back is compared with the record: observation, reward and the two end flags. Infos may differ, they often
-hold times.
+back is compared with the record: observation, reward and the two end flags. Infos, which often hold times,
+are compared only where that is asked for.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ Done = Callable[[Divergence | None], None]
 
 class _Start(msgspec.Struct):
     observation: msgspec.Raw
+    info: msgspec.Raw
 
 
 class _Transition(msgspec.Struct):
@@ -46,6 +47,7 @@ class _Transition(msgspec.Struct):
     reward: float
     terminated: bool
     truncated: bool
+    info: msgspec.Raw
 
 
 _starts = msgspec.json.Decoder(_Start)
@@ -59,12 +61,14 @@ class Replay:
         replica: Where.
         episode: What; it must be replayable.
         done: Told once how it went, unless it was dropped or the worker died meanwhile.
+        infos: Whether infos must be the same, too.
     """
 
-    def __init__(self, replica: Replica, episode: Episode, done: Done) -> None:
+    def __init__(self, replica: Replica, episode: Episode, done: Done, infos: bool = False) -> None:
         self._replica = replica
         self._episode = episode
         self._done: Done | None = done
+        self._infos = infos
         self._left = 0
 
     def start(self) -> None:
@@ -90,11 +94,16 @@ class Replay:
             self._one_less()
 
     def _started(self, code: int, body: bytes) -> None:
-        recorded = bytes(self._episode.start["observation"])
+        start = self._episode.start
+        recorded, info = bytes(start["observation"]), bytes(start["info"])
         if code >= frames.FIRST_ERROR:
             self._failed(code, -1, _shown(recorded), body)
-        elif (replayed := bytes(_starts.decode(body).observation)) != recorded:
-            self._end(Divergence(-1, *_both(recorded, replayed)))
+            return
+        replayed = _starts.decode(body)
+        if not _same(recorded, bytes(replayed.observation)):
+            self._end(Divergence(-1, *_both(recorded, bytes(replayed.observation))))
+        elif self._infos and not _same(info, bytes(replayed.info)):
+            self._end(Divergence(-1, *_both_infos(info, bytes(replayed.info))))
         else:
             self._one_less()
 
@@ -107,11 +116,15 @@ class Replay:
             self._failed(code, index, _shown(bytes(recorded.observation)), body)
             return
         replayed = _transitions.decode(body)
-        if _facts(recorded) == _facts(replayed):
-            self._one_less()
-        else:
-            shown = _both(bytes(recorded.observation), bytes(replayed.observation))
+        observations = bytes(recorded.observation), bytes(replayed.observation)
+        infos = bytes(recorded.info), bytes(replayed.info)
+        if _ends(recorded) != _ends(replayed) or not _same(*observations):
+            shown = _both(*observations)
             self._end(Divergence(index, shown[0] + _rest(recorded), shown[1] + _rest(replayed)))
+        elif self._infos and not _same(*infos):
+            self._end(Divergence(index, *_both_infos(*infos)))
+        else:
+            self._one_less()
 
     def _failed(self, code: int, index: int, recorded: str, body: bytes) -> None:
         if code != frames.ERROR_CODES["session_lost"]:  # then the worker died: another replay will follow
@@ -129,13 +142,27 @@ class Replay:
             done(outcome)
 
 
-def _facts(transition: _Transition) -> tuple[bytes, float, bool, bool]:
-    return bytes(transition.observation), transition.reward, transition.terminated, transition.truncated
+def _ends(transition: _Transition) -> tuple[float, bool, bool]:
+    return transition.reward, transition.terminated, transition.truncated
 
 
 def _rest(transition: _Transition) -> str:
     ends = f"terminated {transition.terminated}, truncated {transition.truncated}"
     return f", reward {transition.reward!r}, {ends}"
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Whether two texts are the same JSON, however they are written: 1, 1.0 and true are three things."""
+    return one == other or _plain(one) == _plain(other)
+
+
+def _plain(text: bytes) -> bytes:
+    return msgspec.json.encode(msgspec.json.decode(text))
+
+
+def _both_infos(recorded: bytes, replayed: bytes) -> tuple[str, str]:
+    one, other = _both(recorded, replayed)
+    return f"info {one}", f"info {other}"
 
 
 def _both(recorded: bytes, replayed: bytes) -> tuple[str, str]:

@@ -4,14 +4,17 @@ import json
 import re
 import subprocess
 import sys
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
 
-from envhub.cli import main
+from envhub.cli import main, replay
 from envhub.cli.new import write_skeleton
+from envhub.record import RecordedEpisode, read_exported
 from envhub.record._episodes import Exported
 from envhub_sdk import Hub
 
@@ -87,7 +90,8 @@ def test_all_episodes_are_listed_with_how_they_ended(recorded: Path, capsys: Any
         (("--env", "echo"), [0]),
         (("--split", "test"), [1]),
         (("--success",), [9]),
-        (("--failure", "--env", "frozenlake"), [2, 1]),
+        (("--failure",), [2, 0]),
+        (("--failure", "--env", "frozenlake"), [2]),
         (("--min-return", "0.5"), [9]),
     ],
 )
@@ -137,8 +141,9 @@ def test_one_episode_is_shown_step_by_step(recorded: Path, capsys: Any) -> None:
 
 def test_stats_count(recorded: Path, capsys: Any) -> None:
     stats = listed(capsys, "stats", recorded)
-    assert (stats["frozenlake"]["episodes"], stats["frozenlake"]["steps"]) == (3, 2)
-    assert stats["frozenlake"]["success_rate"] == pytest.approx(1 / 3)
+    lake = stats["frozenlake"]
+    assert (lake["episodes"], lake["steps"], lake["terminated"], lake["unfinished"]) == (3, 2, 2, 1)
+    assert (lake["success_rate"], lake["mean_length"], lake["mean_return"]) == (0.5, 1.0, 0.5)
     assert stats["echo"]["failed"] == 1
     assert run("trajectories", "stats", recorded) == 0
     assert "success rate" in capsys.readouterr().out
@@ -159,6 +164,65 @@ def test_an_export_replays_and_a_changed_one_differs(recorded: Path, capsys: Any
     file.write_text(file.read_text().replace('"data_digest":"sha256:', '"data_digest":"sha256:f'))
     assert run("replay", file) == 1
     assert "recorded on other data" in capsys.readouterr().err
+
+
+def exported(recorded: Path, file: Path, env: str) -> dict[str, Any]:
+    assert run("trajectories", "export", recorded, "-o", file, "--env", env) == 0
+    line: dict[str, Any] = json.loads(file.read_text().splitlines()[0])
+    return line
+
+
+def test_infos_are_compared_where_that_is_asked_for(recorded: Path, capsys: Any, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    for at in (0, 1):
+        line = exported(recorded, file, "frozenlake")
+        line["infos"][at]["took_s"] = 0.5
+        file.write_text(json.dumps(line) + "\n")
+        assert run("replay", file) == 0
+        capsys.readouterr()
+        assert run("replay", file, "--infos", "--json") == 1
+        (verdict,) = json.loads(capsys.readouterr().out)["episodes"]
+        assert (verdict["outcome"], verdict["step_index"]) == ("different", at - 1)
+        assert verdict["recorded"].startswith("info ") and "took_s" in verdict["recorded"]
+    exported(recorded, file, "frozenlake")
+    assert run("replay", file, "--infos") == 0
+
+
+def test_a_replay_holds_few_episodes_at_a_time(
+    recorded: Path, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "episodes.jsonl"
+    line = exported(recorded, file, "frozenlake")
+    file.write_text((json.dumps(line) + "\n") * 100)
+    held: weakref.WeakSet[RecordedEpisode] = weakref.WeakSet()
+    most = [0]
+
+    def read(path: Path) -> Iterator[RecordedEpisode]:
+        for episode in read_exported(path):
+            held.add(episode)
+            most.append(len(held))
+            yield episode
+
+    monkeypatch.setattr(replay, "read_exported", read)
+    assert run("replay", file) == 0
+    assert "100 episodes the same" in capsys.readouterr().out
+    assert max(most) <= 2 * replay.AT_ONCE
+
+
+def test_an_episode_that_ends_its_process_costs_no_other_its_verdict(
+    recorded: Path, capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "AT_ONCE", 1)
+    file = tmp_path / "episodes.jsonl"
+    line = exported(recorded, file, "echo")
+    line["config"]["exit_on"] = "hello"
+    assert line["actions"] == ["hello"]
+    good = {**line, "actions": ["fine"], "observations": [line["observations"][0], "fine"]}
+    file.write_text("".join(json.dumps(one) + "\n" for one in (line, good, good)))
+    capsys.readouterr()
+    assert run("replay", file, "--json") == 1
+    verdicts = json.loads(capsys.readouterr().out)["episodes"]
+    assert [one["outcome"] for one in verdicts] == ["not compared", "same", "same"]
 
 
 def test_a_parquet_export_has_a_row_an_episode(recorded: Path, capsys: Any, tmp_path: Path) -> None:
