@@ -47,7 +47,7 @@ def built(store: Store) -> Built:
 
 def test_build_needs_one_spec_or_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("build") == 2
-    assert "name one spec, or all bundled ones with --all" in capsys.readouterr().err
+    assert "name one spec, all bundled ones with --all, or a pack with --from FILE" in capsys.readouterr().err
     assert run("build", "echo", "--all") == 2
 
 
