@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import logging
 import os
 import shutil
 import subprocess
@@ -39,6 +40,15 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ENVHUB_STORE", str(folder))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def same_log_handlers() -> Iterator[None]:
+    """A command that runs in this process sets up a log; the next test is not to write to its stream."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:], root.level = handlers, level
 
 
 # -- waiting ----------------------------------------------------------------------------------------
