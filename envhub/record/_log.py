@@ -5,6 +5,7 @@ Invariants:
 - One process at a time writes to a folder; readers need no lock.
 - What was written survives the death of the process. It is not forced to the disk: the last seconds may be
   lost when the machine itself goes down.
+- A file that is to replace all others counts only when it is whole; until then the others go on.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import contextlib
 import fcntl
 import logging
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 log = logging.getLogger("envhub.record")
@@ -47,6 +47,8 @@ class Log:
         """Bytes that were never written, because the disk took nothing for too long."""
         self._segment_bytes = segment_bytes
         self._unwritten = b""
+        self._next = -1
+        """The file that is to replace all others, while it is written."""
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = _lock(folder)
         for leftover in folder.glob("*.tmp"):
@@ -71,6 +73,8 @@ class Log:
 
     def write(self, lines: bytes) -> None:
         """Appends whole lines with one system call; what a full disk refuses is tried again next time."""
+        if self._next >= 0:
+            self.write_next(lines)
         if self._unwritten:
             lines = self._unwritten + lines
             self._unwritten = b""
@@ -95,27 +99,70 @@ class Log:
         self._number += 1
         self._open()
 
-    def replace(self, lines: Iterable[bytes]) -> None:
-        """Begins a file with these lines and deletes all others: they are everything that still matters.
+    @property
+    def replacing(self) -> bool:
+        """Whether a file is being written that is to replace all others."""
+        return self._next >= 0
 
-        Raises:
-            OSError: The disk is full; the log is as it was.
+    def begin_next(self) -> None:
+        """Begins a file that is to replace all others. What is written to the log goes to it, too.
+
+        If the disk fills up, `replacing` ends, and the log is as it was.
         """
-        number = self._number + 1
-        temporary = self.folder / f"{_name(number)}.tmp"
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.writelines(lines)
+        mode = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            self._next = os.open(self._temporary, mode, 0o600)
+        except OSError as error:
+            self._give_up_next(error)
+
+    def write_next(self, lines: bytes) -> None:
+        """Appends whole lines to that file only."""
+        try:
+            written = 0
+            while written < len(lines):
+                written += os.write(self._next, lines[written:])
+        except OSError as error:
+            self._give_up_next(error)
+
+    def end_next(self) -> None:
+        """Has that file replace all others: it holds everything that still matters."""
+        if self._next < 0:
+            return
         old = segments(self.folder)
-        temporary.rename(self.folder / _name(number))
+        try:
+            self._temporary.rename(self.folder / _name(self._number + 1))
+        except OSError as error:
+            self._give_up_next(error)
+            return
         for one in old:
             one.unlink()
         os.close(self._file)
-        self._number = number
-        self._open()
+        self._file, self._next = self._next, -1
+        self._number += 1
+        self._unwritten = b""  # that is in it as well
+        self._size = os.fstat(self._file).st_size
         self.limit = max(self._segment_bytes, 2 * self._size)
+
+    def drop_next(self) -> None:
+        """Gives that file up."""
+        if self._next >= 0:
+            os.close(self._next)
+            self._next = -1
+        with contextlib.suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+
+    def _give_up_next(self, error: OSError) -> None:
+        log.warning("%s: can't be compacted (%s); it goes on growing", self.folder, error.strerror)
+        self.drop_next()
+        self.limit *= 2
+
+    @property
+    def _temporary(self) -> Path:
+        return self.folder / f"{_name(self._number + 1)}.tmp"
 
     def close(self) -> None:
         """Ends the writing; closing again does nothing."""
+        self.drop_next()
         if self._file >= 0:
             os.close(self._file)
             os.close(self._lock)

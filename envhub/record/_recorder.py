@@ -18,6 +18,8 @@ from typing import Any
 from envhub.record._events import Compacted, Ended, Failed, Renewed, encode
 from envhub.record._log import Log
 
+SLICE_BYTES = 256 * 2**10
+"""What a compaction writes in one turn of the event loop, and one session more: a millisecond or so."""
 _NEVER = -1
 _ANSWER = b',"answer":'
 
@@ -50,7 +52,9 @@ class Recorder:
     def __init__(self, record: Log | None = None, state: Log | None = None) -> None:
         self.state = state
         self.open_sessions: Callable[[], Iterable[bytes]] | None = None
-        """The events that say where every open session stands. While it is None, nothing is compacted."""
+        """What still matters: the events of one session after the other, which say where it stands when they
+        are asked for. While it is None, nothing is compacted."""
+        self._compacting: asyncio.Task[None] | None = None
         self._record = record
         self._open = [log for log in (record, state) if log is not None]
         self._logs = self._open
@@ -97,18 +101,42 @@ class Recorder:
             log.write(joined)
         if self._record is not None and self._record.full:
             self._record.rotate()
-        if self.state is not None and self.state.full:
-            self.compact()
+        if self.state is not None and self.state.full and self._compacting is None:
+            self._compacting = asyncio.get_running_loop().create_task(self.compact())
 
-    def compact(self) -> None:
-        """Forgets in the state's log what is over."""
-        if self.state is None or self.open_sessions is None:
+    async def compact(self) -> None:
+        """Forgets in the state's log what is over, a slice in each turn of the event loop.
+
+        Meanwhile events go to both files. Those that come before their session in the new one are part of
+        where it stands; whoever reads the log skips what is of no session it knows.
+        """
+        state = self.state
+        if state is None or self.open_sessions is None or state.replacing:
             return
-        head = encode(Compacted(time_us=now_us())) + b"\n"
+        self.flush()
+        state.begin_next()
         try:
-            self.state.replace([head, *self.open_sessions()])
-        except OSError:  # a full disk: the log goes on growing, or waits
-            self.state.limit *= 2
+            await self._write_open_sessions(state, self.open_sessions())
+        finally:
+            state.drop_next()  # if it is not done
+            self._compacting = None
+
+    async def _write_open_sessions(self, state: Log, sessions: Iterable[bytes]) -> None:
+        slice = [encode(Compacted(time_us=now_us())) + b"\n"]
+        size = 0
+        for lines in sessions:
+            if not state.replacing:  # the disk is full, or the hub stops
+                return
+            slice.append(lines)
+            size += len(lines)
+            if size > SLICE_BYTES:
+                state.write_next(b"".join(slice))
+                slice, size = [], 0
+                await asyncio.sleep(0)
+                self.flush()  # what happened meanwhile comes before the sessions that follow
+        if state.replacing:
+            state.write_next(b"".join(slice))
+            state.end_next()
 
     @property
     def dropped(self) -> int:
@@ -119,11 +147,14 @@ class Recorder:
         """The hub stops: with a state's log, the sessions that are open stay open in it."""
         self.flush()
         if self.state is not None:
+            self.state.drop_next()
             self._logs, self.state = [], None
 
     def close(self) -> None:
         """Writes what waits; nothing can be written any more."""
         self.flush()
+        if self._compacting is not None:
+            self._compacting.cancel()
         for log in self._open:
             log.close()
         self._logs = []

@@ -183,6 +183,7 @@ class Register:
             raise HubError("not_ready", "the hub is draining: nothing new begins; try again in a moment")
 
     def lines(self) -> Iterator[bytes]:
-        """The events from which every open session can be resumed."""
-        for session in self._sessions.values():
-            yield from session.history.lines()
+        """The events from which each open session can be resumed, session after session."""
+        for session in list(self._sessions.values()):
+            if session.ended is None:
+                yield b"".join(session.history.lines())

@@ -66,7 +66,7 @@ async def resume(sessions: Sessions, loaded: Awaitable[Any]) -> None:
     if sessions.recorder is not None:
         sessions.recorder.open_sessions = sessions.lines
         sessions.recorder.flush()
-        sessions.recorder.compact()
+        await sessions.recorder.compact()
 
 
 def _resume_some(sessions: Sessions, group: list[SavedSession], replicas: list[Any]) -> None:

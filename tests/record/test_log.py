@@ -60,12 +60,17 @@ def test_a_full_file_is_followed_by_the_next(tmp_path: Path) -> None:
 def test_replacing_leaves_one_file_with_what_matters(tmp_path: Path) -> None:
     log = Log(tmp_path, segment_bytes=10)
     log.write(b"old\n" * 10)
-    log.replace([b"kept 1\n", b"kept 2\n"])
+    log.begin_next()
+    log.write_next(b"kept 1\n")
+    log.write(b"meanwhile\n")
+    assert content(tmp_path).endswith(b"old\nmeanwhile\n"), "until it is whole the old file counts"
+    log.write_next(b"kept 2\n")
+    log.end_next()
     assert not log.full, "a log that is mostly needed must not be replaced again at once"
     log.write(b"new\n")
     log.close()
     (only,) = segments(tmp_path)
-    assert only.read_bytes() == b"kept 1\nkept 2\nnew\n"
+    assert only.read_bytes() == b"kept 1\nmeanwhile\nkept 2\nnew\n"
     assert only.stat().st_mode & 0o077 == 0, "what clients said is for the owner only"
 
 
@@ -94,3 +99,24 @@ def test_what_a_full_disk_refuses_is_written_later(tmp_path: Path, monkeypatch: 
     log.write(b"three\n")
     log.close()
     assert content(tmp_path) == b"one\ntwo\nthree\n"
+
+
+def test_a_full_disk_leaves_the_log_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(tmp_path, segment_bytes=10)
+    log.write(b"needed 1\n")
+    log.begin_next()
+    write = os.write
+
+    def full(file: int, data: bytes) -> int:
+        if data.startswith(b"kept"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, data)
+
+    monkeypatch.setattr(os, "write", full)
+    log.write_next(b"kept\n")
+    assert not log.replacing
+    log.write(b"needed 2\n")
+    log.end_next()
+    log.close()
+    assert content(tmp_path) == b"needed 1\nneeded 2\n"
+    assert [file.suffix for file in tmp_path.iterdir() if file.name != "lock"] == [".jsonl"]

@@ -1,10 +1,13 @@
 """Sessions out of a log: any torn log gives a session as it was at some moment, and nothing is invented."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
-from envhub.record import Facts, Log, Reading, Recorder, SessionRecord, now_us
+import pytest
+
+from envhub.record import Facts, Log, Reading, Recorder, SessionRecord, _recorder, now_us
 from envhub.session._episode import Episode
 from envhub.session._saved import SavedSession, saved_sessions
 
@@ -102,7 +105,7 @@ async def test_what_is_compacted_is_the_same_session(tmp_path: Path) -> None:
     ]
     record.ended("session_closed", "something older")
     recorder.flush()
-    recorder.compact()
+    await recorder.compact()
     (saved,) = read(tmp_path / "state")
     assert saved.episode is not None and saved.before is not None
     assert saved.before.again(2, b'"go"') == answers[2]
@@ -139,3 +142,71 @@ async def test_an_ended_session_is_gone(tmp_path: Path) -> None:
     recorder.session("s-1", FACTS, 600.0).ended("session_closed", "closed")
     recorder.close()
     assert read(tmp_path) == []
+
+
+async def test_a_compaction_lets_the_loop_turn_and_loses_nothing_that_happens_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_recorder, "SLICE_BYTES", 2000)
+    recorder = Recorder(state=Log(tmp_path))
+    played = [Played(recorder, number) for number in range(40)]
+    recorder.open_sessions = lambda: (one.lines() for one in list(played) if not one.ended)
+    for one in played:
+        one.step()
+    recorder.flush()
+    steps = [0]
+
+    async def go_on() -> None:
+        while True:
+            for one in played[::3]:
+                one.step()
+            for one in played[1::3]:
+                one.reset()
+            if steps[0] == 2:
+                played.append(Played(recorder, 40))
+                played[38].end()
+                played[2].end()
+            steps[0] += 1
+            await asyncio.sleep(0)
+
+    going = asyncio.create_task(go_on())
+    await asyncio.sleep(0)
+    await recorder.compact()
+    assert steps[0] > 10, "the loop must turn between slices"
+    going.cancel()
+    recorder.close()
+    assert not (tmp_path / "events-000001.jsonl").exists()
+    saved = {one.opened.session: one for one in read(tmp_path)}
+    assert saved.keys() == {one.id for one in played if not one.ended}
+    for one in played:
+        if not one.ended:
+            episode = saved[one.id].episode
+            assert episode is not None and not saved[one.id].damaged
+            assert (episode.id, episode.next_index) == (one.episode.id, one.episode.next_index)
+
+
+class Played:
+    """A session that writes down what it does, as the hub's do."""
+
+    def __init__(self, recorder: Recorder, number: int) -> None:
+        self.id, self.ended = f"s-{number}", False
+        self._record = recorder.session(self.id, FACTS, 600.0)
+        self._record.opened()
+        self._episodes = 0
+        self.reset()
+
+    def reset(self) -> None:
+        self._episodes += 1
+        self.episode = Episode(f"{self.id}.{self._episodes}", self._episodes, None, {}, START)
+        self._record.episode(self.episode.id, [self.episode.line(self._record)])
+
+    def step(self) -> None:
+        answer = self.episode.record(b'"go"', transition(self.episode.next_index, False), 0)
+        self._record.step(b'"go"', answer, 0)
+
+    def end(self) -> None:
+        self.ended = True
+        self._record.ended("session_closed", "closed")
+
+    def lines(self) -> bytes:
+        return b"".join([self._record.opened_line(), *self.episode.lines(self._record)])
