@@ -28,12 +28,23 @@ class _Facts(Struct, kw_only=True):
     """Name of the token the session belongs to."""
 
 
+class LastStart(Struct):
+    """A start (reset or restore) that the client numbered, and what it was answered."""
+
+    number: int
+    asked: str
+    """Digest of what was asked for."""
+    answer: Raw
+
+
 class Opened(_Facts, kw_only=True, tag_field="event", tag="opened"):
     """A session was opened."""
 
     session: str
     idle_timeout_s: float
     time_us: int
+    last_start: LastStart | None = None
+    """In a compacted log: the last one of the session."""
 
 
 class Started(_Facts, kw_only=True, tag_field="event", tag="episode"):
@@ -58,6 +69,10 @@ class Started(_Facts, kw_only=True, tag_field="event", tag="episode"):
     first_index: int = 0
     """Index of the first step that follows; above 0 where earlier ones are no longer kept."""
     total_reward: float = 0.0
+    start_index: int | None = None
+    """The client's number of the reset or restore."""
+    asked: str | None = None
+    """With it: digest of what was asked for."""
 
 
 class Stepped(Struct, kw_only=True, tag_field="event", tag="step"):

@@ -196,13 +196,14 @@ class SessionRecord:
             )
         )
 
-    def opened_line(self) -> bytes:
-        """The event of its opening."""
-        return b'{"event":"opened","session":"%b",%b,"idle_timeout_s":%r,"time_us":%d}\n' % (
+    def opened_line(self, more: bytes = b"") -> bytes:
+        """The event of its opening; `more` holds further fields, each with a comma before it."""
+        return b'{"event":"opened","session":"%b",%b,"idle_timeout_s":%r,"time_us":%d%b}\n' % (
             self._session.encode(),
             self._facts,
             self._idle_timeout_s,
             self.noted_us,
+            more,
         )
 
     def opened(self) -> None:

@@ -155,22 +155,25 @@ class Episode:
 
     # -- written down ---------------------------------------------------------------------------------
 
-    def lines(self, record: SessionRecord, inherited: int = 0, last: int | None = None) -> Iterator[bytes]:
+    def lines(
+        self, record: SessionRecord, inherited: int = 0, last: int | None = None, more: bytes = b""
+    ) -> Iterator[bytes]:
         """The events of a record from which `from_event` builds this episode again.
 
         Args:
             record: The record of its session.
             inherited: How many of its steps are another episode's.
             last: How many of its last steps to write; None for all that are kept.
+            more: Further fields of its beginning, each with a comma before it.
         """
         steps = list(self._steps)[-last:] if last is not None else self._steps
-        more = b',"next_index":%d,"first_index":%d,"total_reward":%r,"inherited":%d' % (
+        stands = b',"next_index":%d,"first_index":%d,"total_reward":%r,"inherited":%d' % (
             self.next_index,
             self.next_index - len(steps),
             self.total_reward,
             inherited,
         )
-        yield self.line(record, more)
+        yield self.line(record, stands + more)
         for action, answer in steps:
             yield record.old_step_line(self.id, action, answer)
         if self._base is not None and last is None:

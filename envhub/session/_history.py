@@ -11,6 +11,7 @@ from envhub.record import SessionRecord
 from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._saved import SavedSession
+from envhub.session._starts import Numbered, Starts
 from envhub.worker import frames
 
 BASE_STEPS = 64
@@ -38,6 +39,7 @@ class History:
         self._session_id = session_id
         self._episode_over = episode_over
         self._closed = False
+        self.starts = Starts(session_id)
         self._begun = 0
         self._noted_base: object = None
 
@@ -63,21 +65,27 @@ class History:
         options: dict[str, Any],
         start: bytes,
         asked_ns: int,
+        numbered: Numbered | None = None,
         autoreset: bool = False,
     ) -> Episode:
         """An episode began with a reset, which was asked of the environment then."""
         episode = Episode(self.next_id(), seed, task, options, start)
         self._go_on_with(episode)
+        if numbered is not None:
+            self.starts.last = numbered, episode.reply()
         if self.record is not None:
-            more = b',"autoreset":true' if autoreset else b""
+            more = _fields(numbered) + (b',"autoreset":true' if autoreset else b"")
             self.record.episode(episode.id, [episode.line(self.record, more, asked_ns)])
         return episode
 
-    def went_to(self, episode: Episode) -> None:
+    def went_to(self, episode: Episode, numbered: Numbered | None = None) -> None:
         """The session goes on with an episode that was played up to some point by another."""
         self._go_on_with(episode)
+        if numbered is not None:
+            self.starts.last = numbered, episode.point()
         if self.record is not None:
-            self.record.episode(episode.id, episode.lines(self.record, inherited=episode.next_index))
+            lines = episode.lines(self.record, episode.next_index, more=_fields(numbered))
+            self.record.episode(episode.id, lines)
 
     def _go_on_with(self, episode: Episode) -> None:
         self._leave("abandoned")
@@ -137,6 +145,7 @@ class History:
     def resume(self, saved: SavedSession) -> None:
         """Goes on from where a log says that the session stood."""
         self.episode, self.before, self._begun = saved.episode, saved.before, saved.episodes
+        self.starts.last = saved.last_start
         if saved.failure is not None:
             self.status, self.failure = "failed", HubError(*saved.failure)
         elif saved.episode is not None:
@@ -149,7 +158,7 @@ class History:
         record = self.record
         if record is None:
             return
-        yield record.opened_line()
+        yield record.opened_line(self._last_start())
         if self.before is not None:
             yield from self.before.lines(record, last=1)
         if self.episode is not None:
@@ -158,7 +167,20 @@ class History:
             episode_id = self.episode.id if self.episode else None
             yield record.failed_line(episode_id, self.failure.code, self.failure.message)
 
+    def _last_start(self) -> bytes:
+        if self.starts.last is None:
+            return b""
+        start, answer = self.starts.last
+        told = start.number, start.asked.encode(), answer
+        return b',"last_start":{"number":%d,"asked":"%b","answer":%b}' % told
+
     def note_use(self, used_us: int, idle_timeout_s: float) -> None:
         """Writes down when the session was in use, where that was long ago."""
         if self.record is not None and used_us - self.record.noted_us > 0.25e6 * idle_timeout_s:
             self.record.renewed(used_us)
+
+
+def _fields(numbered: Numbered | None) -> bytes:
+    if numbered is None:
+        return b""
+    return b',"start_index":%d,"asked":"%b"' % (numbered.number, numbered.asked.encode())

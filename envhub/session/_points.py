@@ -12,6 +12,7 @@ from envhub.session._openings import Openings
 from envhub.session._register import Register
 from envhub.session._session import Session
 from envhub.session._snapshots import Snapshots
+from envhub.session._starts import Numbered
 from envhub_sdk._wire import ForkRequest
 
 
@@ -56,7 +57,7 @@ class Points:
         gathered = Gathered(1)
         self._register.counts.points[session.env, "restore"] += 1
         point = self.kept.find(snapshot_id, session.env).episode
-        session.restore(point, gathered.sink(0), start_index)
+        session.restore(point, gathered.sink(0), Numbered.of(start_index, snapshot_id))
         return all_good(await gathered.future)[0]
 
     async def fork(self, session_id: str, request: ForkRequest) -> bytes:

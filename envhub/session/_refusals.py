@@ -38,6 +38,11 @@ def no_running_episode(session_id: str, env: str, history: History) -> HubError:
     return HubError("no_episode", f"session {session_id} has no episode yet: reset first", details)
 
 
+def too_deep(session_id: str) -> HubError:
+    """A start that can't be passed on."""
+    return HubError("malformed_request", f"task or options for {session_id} are nested too deeply")
+
+
 def no_snapshot(session_id: str, env: str) -> HubError:
     """A point that nothing could go back to."""
     return HubError(

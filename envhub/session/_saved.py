@@ -22,6 +22,7 @@ from envhub.record import (
     Stepped,
 )
 from envhub.session._episode import Episode
+from envhub.session._starts import Numbered
 from envhub.spec import runtime_words
 from envhub.worker import frames
 
@@ -39,6 +40,10 @@ class SavedSession:
     before: Episode | None = None
     failure: tuple[str, str] | None = None
     """Code and message of what ended the current episode, or kept it from beginning."""
+    last_start: tuple[Numbered, bytes] | None = None
+    """The last start (reset or restore) that its client numbered, and the answer to it."""
+    point_index: int = 0
+    """Where its last numbered start left it, if that was a restore: the answer is known when it is there."""
     waiting: list[Callable[[], None]] = field(default_factory=list)
     """What was asked of it before it had a replica again."""
     damaged: bool = False
@@ -70,7 +75,7 @@ def saved_sessions(events: Iterable[Event]) -> list[SavedSession]:
                 sessions.clear()
                 episodes.clear()
             case Opened():
-                sessions[event.session] = SavedSession(event, event.time_us)
+                sessions[event.session] = SavedSession(event, event.time_us, last_start=_last_start(event))
             case Started():
                 saved = sessions.get(event.session)
                 if saved is not None:
@@ -100,6 +105,11 @@ def saved_sessions(events: Iterable[Event]) -> list[SavedSession]:
     return list(sessions.values())
 
 
+def _last_start(event: Opened) -> tuple[Numbered, bytes] | None:
+    last = event.last_start
+    return None if last is None else (Numbered(last.number, last.asked), bytes(last.answer))
+
+
 def _start(saved: SavedSession, event: Started) -> None:
     episode = Episode.from_event(event)
     if event.autoreset and saved.episode is not None and saved.episode.flags:
@@ -107,6 +117,10 @@ def _start(saved: SavedSession, event: Started) -> None:
     saved.before, saved.episode, saved.failure = saved.episode, episode, None
     saved.episodes = int(event.episode.rpartition(".")[2])
     saved.used_us = max(saved.used_us, event.time_us)
+    saved.point_index = 0
+    if event.start_index is not None and event.asked is not None:
+        saved.last_start = Numbered(event.start_index, event.asked), episode.reply()
+        saved.point_index = event.inherited
 
 
 def _step(saved: SavedSession, event: Stepped) -> None:
@@ -121,6 +135,8 @@ def _step(saved: SavedSession, event: Stepped) -> None:
                 return
             flags = frames.TERMINATED * ends.terminated | frames.TRUNCATED * ends.truncated
             episode.keep(bytes(event.action), bytes(event.answer), flags)
+            if episode.next_index == saved.point_index and saved.last_start is not None:
+                saved.last_start = saved.last_start[0], episode.point()
 
 
 def facts_of(pool: Pool, labels: dict[str, str], owner: str | None) -> Facts:

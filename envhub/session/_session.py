@@ -27,7 +27,7 @@ from envhub.session._errors import HubError
 from envhub.session._history import History
 from envhub.session._lease import CHECKPOINT_STEPS, Lease
 from envhub.session._saved import SavedSession
-from envhub.session._starts import Starts
+from envhub.session._starts import Numbered
 from envhub.worker import frames
 from envhub_sdk._wire import SessionState, Trajectory
 
@@ -81,7 +81,6 @@ class Session:
         self._pool = pool
         self._lease = Lease(pool, replica, f"session {id} of {env}", self.end)
         self._on_end = on_end
-        self._starts = Starts(id)
         self._under_way: tuple[bytes, int, str] | None = None
         self._joined: list[Sink] = []
         self._line: deque[Callable[[], None]] = deque()
@@ -207,13 +206,16 @@ class Session:
         if self.ended is not None:
             sink(self.ended)
             return
-        asked = (seed, task, options)
-        if (told := self._starts.again(start_index, asked)) is not None:
+        try:
+            numbered = Numbered.of(start_index, seed, task, options)
+        except RecursionError:  # a little shallower than what the request's own decoder refuses
+            sink(_refusals.too_deep(self.id))
+            return
+        if (told := self.history.starts.again(numbered)) is not None:
             sink(told)
             return
         self.busy = True
-        sink = self._starts.noting(start_index, asked, sink)
-        self._reset(seed, task, options, functools.partial(self._done, sink))
+        self._reset(seed, task, options, functools.partial(self._done, sink), numbered)
 
     def _reset(
         self,
@@ -221,6 +223,7 @@ class Session:
         task: dict[str, Any] | str | None,
         options: dict[str, Any],
         sink: Sink,
+        numbered: Numbered | None = None,
         autoreset: bool = False,
     ) -> None:
         if seed is None:
@@ -232,14 +235,14 @@ class Session:
             if code >= frames.FIRST_ERROR:
                 sink(self._failed(code, body, None))
                 return
-            episode = self.history.began(seed, given, options, body, asked_ns, autoreset)
+            episode = self.history.began(seed, given, options, body, asked_ns, numbered, autoreset)
             self._lease.episode = episode
             sink(episode.reply())
 
         try:
             payload = json.dumps(request).encode()
-        except RecursionError:  # a little shallower than what the request's own decoder refuses
-            sink(HubError("malformed_request", f"task or options for {self.id} are nested too deeply"))
+        except RecursionError:
+            sink(_refusals.too_deep(self.id))
             return
         asked_ns = time.time_ns()
         self._lease.ask(frames.RESET, payload, reset_done)
@@ -301,25 +304,24 @@ class Session:
         self.busy = True
         self._lease.ask(frames.GET_STATE, b"", taken)
 
-    def restore(self, point: Episode, sink: Sink, start_index: int | None = None) -> None:
+    def restore(self, point: Episode, sink: Sink, numbered: Numbered | None = None) -> None:
         """Goes on from a saved point, as an episode of this session's own."""
         if self.busy:
-            self._line.append(lambda: self.restore(point, sink, start_index))
+            self._line.append(lambda: self.restore(point, sink, numbered))
             return
         if self.ended is not None:
             sink(self.ended)
             return
-        if (told := self._starts.again(start_index, point)) is not None:
+        if (told := self.history.starts.again(numbered)) is not None:
             sink(told)
             return
-        sink = self._starts.noting(start_index, point, sink)
         episode = point.branch(self.history.next_id())
 
         def there(code: int, body: bytes) -> None:
             if code >= frames.FIRST_ERROR:
                 self._done(sink, self._told(code, body))
                 return
-            self.history.went_to(episode)
+            self.history.went_to(episode, numbered)
             self._done(sink, episode.point())
 
         self.busy = True

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
 
 from envhub.session._errors import HubError
 
 Answer = bytes | HubError
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A start as a client asks for it.
+
+    Args:
+        number: The client's number of it.
+        asked: What is asked for, as a digest; a repeat asks for the same.
+    """
+
+    number: int
+    asked: str
+
+    @classmethod
+    def of(cls, number: int | None, *asked: Any) -> Numbered | None:
+        """What is asked for under a number; None where the client gave none.
+
+        Raises:
+            RecursionError: What is asked for is nested too deeply.
+        """
+        if number is None:
+            return None
+        digest = hashlib.blake2b(json.dumps(asked).encode(), digest_size=12)
+        return cls(number, digest.hexdigest())
 
 
 class Starts:
@@ -22,35 +50,19 @@ class Starts:
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
-        self._last: tuple[int, object, bytes] | None = None
+        self.last: tuple[Numbered, bytes] | None = None
+        """With the answer to it."""
 
-    def again(self, number: int | None, asked: object) -> Answer | None:
-        """Return the answer to a start that must not be executed (again); None: it must.
-
-        Args:
-            number: The client's number of the start, if it gave one.
-            asked: What is asked for; a repeat asks for the same.
-        """
-        if number is None or self._last is None or number > self._last[0]:
+    def again(self, start: Numbered | None) -> Answer | None:
+        """Return the answer to a start that must not be executed (again); None: it must."""
+        if start is None or self.last is None or start.number > self.last[0].number:
             return None
-        last, last_asked, answer = self._last
-        if number == last and asked == last_asked:
+        last, answer = self.last
+        if start == last:
             return answer
         return HubError(
             "step_index_conflict",
-            f"session {self._session_id} was last started by start {last}; start {number} is neither a later "
-            "one nor that one again with the same request",
-            {"last": last, "received": number, "session_id": self._session_id},
+            f"session {self._session_id} was last started by start {last.number}; start {start.number} is "
+            "neither a later one nor that one again with the same request",
+            {"last": last.number, "received": start.number, "session_id": self._session_id},
         )
-
-    def noting(
-        self, number: int | None, asked: object, sink: Callable[[Answer], None]
-    ) -> Callable[[Answer], None]:
-        """Return the sink of a start that is executed now; what succeeds is remembered."""
-
-        def note(answer: Answer) -> None:
-            if number is not None and isinstance(answer, bytes):
-                self._last = (number, asked, answer)
-            sink(answer)
-
-        return note

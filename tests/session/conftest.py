@@ -7,6 +7,7 @@ import signal
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,7 +15,8 @@ import pytest
 
 from envhub.pool import HUNG, NoFreeReplica
 from envhub.pool._worker import Suspects
-from envhub.session import HubError, Sessions, SessionSettings
+from envhub.record import Log, Recorder
+from envhub.session import HubError, Sessions, SessionSettings, await_saved, resume
 from envhub.spec import find
 from envhub.worker import frames
 from envhub.worker.alarm import alarm
@@ -148,11 +150,12 @@ class Stage:
         slots: int = 1,
         env: type[Tally] = Tally,
         replayable: bool = True,
+        state: Path | None = None,
         **settings: float,
     ) -> None:
         served = find("echo").resolve()
         self.served = dataclasses.replace(
-            served, spec=dataclasses.replace(served.spec, replayable=replayable)
+            served, spec=dataclasses.replace(served.spec, name="tally", replayable=replayable)
         )
         self.env = env
         self.described = asyncio.Event()
@@ -168,7 +171,22 @@ class Stage:
         self.workers = [StageWorker(self, number, slots) for number in range(replicas // slots)]
         for worker in self.workers:
             worker.come_back()
-        self.sessions = Sessions({"tally": self}, SessionSettings(**settings))  # type: ignore[dict-item]
+        pools: Any = {"tally": self}
+        recorder = None if state is None else Recorder(state=Log(state))
+        self.sessions = Sessions(pools, SessionSettings(**settings), recorder)
+
+    async def killed(self) -> "Stage":
+        """The hub dies; the next one goes on with its state."""
+        recorder = self.sessions.recorder
+        assert recorder is not None and recorder.state is not None
+        recorder.close()
+        after = Stage(len(self.workers), env=self.env, state=recorder.state.folder)
+        await_saved(after.sessions)
+        loaded = asyncio.get_running_loop().create_future()
+        loaded.set_result(None)
+        await resume(after.sessions, loaded)
+        after.perform()
+        return after
 
     # -- what sessions ask of a pool ----------------------------------------------------------------
 
