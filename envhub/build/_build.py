@@ -74,13 +74,9 @@ def build(
     started = time.monotonic()
     require_fresh(spec)
     lock = read_lock(spec)
-    if kind == "venv" and lock.native:
-        raise VenvRefused(
-            f"{spec.name}: a virtual environment cannot hold its conda packages {', '.join(lock.native)}; "
-            "use --isolation conda"
-        )
+    lock.check_kind(kind)
     files, digest = SpecFiles.of(spec), lock.digest_for(kind)
-    built, reused = store.find(digest, kind), True
+    built, reused = store.claim(files.folder, digest, kind), True
     if built is None:
         with store.building(digest, kind, lambda: report("wait", spec.name, 0, 0)) as work:
             built = store.find(digest, kind)
@@ -89,7 +85,7 @@ def build(
                     spec, lock, files, kind, store, work, offline, mirrors or read_mirrors(), report
                 )
                 built, reused = builder.run(), False
-    store.use(files.folder, built)
+            store.use(files.folder, built)
     return Outcome(built, reused, time.monotonic() - started)
 
 

@@ -8,6 +8,7 @@ with `os._exit`. An order comes in as JSON on standard input; what happens goes 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import json
 import os
@@ -62,34 +63,38 @@ def install(
         for one, archive in zip(lock.conda, archives, strict=True)
     ]
     order = {"prefix": str(prefix), "scratch": str(scratch), "platform": lock.platform, "packages": packages}
-    helper = subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__, str(os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        pass_fds=[fd],
-    )
-    with helper:
-        assert helper.stdin and helper.stdout and helper.stderr
-        with helper.stdin:
+    command = [sys.executable, "-P", "-m", __name__, str(os.getpid())]
+    with (
+        (scratch / "errors").open("w+") as errors,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            pass_fds=[fd],
+        ) as helper,
+    ):
+        assert helper.stdin and helper.stdout
+        with contextlib.suppress(BrokenPipeError), helper.stdin:
             json.dump(order, helper.stdin)
         for line in helper.stdout:
             event = json.loads(line)
             if "linked" in event:
                 on_linked(event["linked"])
             elif "error" in event:
-                raise _ERRORS[event["error"]](
-                    f"{lock.spec}: {files.conda_lock}: {event['message']}"
-                    + (
-                        f"; make the locks again with: envhub lock {lock.reference}"
-                        if "Lock" in event["error"]
-                        else ""
-                    )
+                kind = _ERRORS[event["error"]]
+                hint = (
+                    f"; make the locks again with: envhub lock {lock.reference}"
+                    if kind is LockInvalid
+                    else ""
                 )
+                raise kind(f"{lock.spec}: {files.conda_lock}: {event['message']}{hint}")
             elif event.get("done"):
                 return
-        last = helper.stderr.read().strip()
+        helper.wait()
+        errors.seek(0)
+        last = errors.read().strip()
     raise InstallFailed(
         f"{lock.spec}: {files.conda_lock}: the installation ended by itself ({helper.returncode}): {last}"
     )

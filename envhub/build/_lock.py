@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
-from envhub.build._errors import LockInvalid, LockMissing, WrongPlatform
+from envhub.build._errors import LockInvalid, LockMissing, VenvRefused, WrongPlatform
 from envhub.build._files import SpecFiles
 from envhub.build._setup import SetupStep, read_steps
+from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, reference
 
 Kind = Literal["conda", "venv"]
@@ -128,6 +129,18 @@ class Lock:
         content = {"packages": sorted(packages, key=lambda one: one[:2]), "setup": steps}
         return "sha256:" + hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
+    def check_kind(self, kind: Kind) -> None:
+        """Refuse a kind of environment that cannot hold what is locked.
+
+        Raises:
+            VenvRefused: A virtual environment is wanted, and native conda packages are locked.
+        """
+        if kind == "venv" and self.native:
+            raise VenvRefused(
+                f"{self.spec}: a virtual environment cannot hold its conda packages "
+                f"{', '.join(self.native)}; use --isolation conda"
+            )
+
     @property
     def python(self) -> str:
         """The version of Python without its last part, such as "3.11"."""
@@ -188,13 +201,11 @@ def read_lock(spec: Spec, platform: str | None = None) -> Lock:
 
 
 def _conda(spec: Spec, file: Path, platform: str) -> list[CondaPackage]:
-    import yaml  # type: ignore[import-untyped]
-
     if not file.is_file():
         raise LockMissing(f"{spec.name}: {file} is missing; make it with: envhub lock {reference(spec)}")
     try:
-        content = yaml.load(file.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (OSError, ValueError, yaml.YAMLError) as reason:
+        content = load_yaml(file)
+    except (OSError, ValueError) as reason:
         raise _invalid(spec, file, f"cannot be read: {reason}") from reason
     if not isinstance(content, dict) or content.get("version") != 1:
         raise _invalid(spec, file, "is no conda-lock file of version 1")

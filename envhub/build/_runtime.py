@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from envhub.build._errors import HostUnsuitable, LockMissing, LockStale, NotBuilt, VenvRefused, WrongPlatform
+from envhub.build._errors import HostUnsuitable, LockMissing, LockStale, NotBuilt, WrongPlatform
 from envhub.build._fresh import check_fresh
 from envhub.build._host import host_lacks
 from envhub.build._lock import Kind, Lock, read_lock
@@ -34,7 +34,7 @@ def find_runtime(spec: Spec, wanted: Wanted, store: Store) -> Runtime:
         return _auto(spec, store)
     lock = read_lock(spec)
     if wanted == "venv":
-        _check_venv(lock)
+        lock.check_kind("venv")
     built = _built(spec, lock, wanted, store)
     if built is None:
         raise NotBuilt(
@@ -84,14 +84,6 @@ def _built(spec: Spec, lock: Lock, kind: Kind, store: Store) -> Runtime | None:
             f"run: envhub lock {reference(spec)}, then {_build_command(spec, kind)}"
         )
     return Runtime(kind, built.python, digest)
-
-
-def _check_venv(lock: Lock) -> None:
-    if lock.native:
-        raise VenvRefused(
-            f"{lock.spec}: a virtual environment can't hold its conda packages {', '.join(lock.native)}; "
-            "use --isolation conda"
-        )
 
 
 def _build_command(spec: Spec, kind: Kind = "conda") -> str:

@@ -198,6 +198,15 @@ class Store:
         with self._locked(_id(digest, kind), fcntl.LOCK_SH):
             yield
 
+    def claim(self, folder: Path, digest: str, kind: Kind) -> Built | None:
+        """Find an environment and note that a spec's folder uses it, before `gc` could remove it."""
+        with contextlib.suppress(StoreInvalid), self._locked("store", fcntl.LOCK_SH):
+            built = self.find(digest, kind)
+            if built:
+                self.use(folder, built)
+            return built
+        return self.find(digest, kind)  # a store that is only read: nobody here removes anything
+
     def use(self, folder: Path, built: Built) -> None:
         """Note that a spec's folder uses an environment, instead of the one it used before.
 

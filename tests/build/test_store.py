@@ -145,3 +145,10 @@ def test_the_store_is_where_the_variable_says(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.delenv("ENVHUB_STORE")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert Store().root == tmp_path / ".cache" / "envhub"
+
+
+def test_what_is_claimed_is_safe_from_gc_from_then_on(store: Store, put: Put, tmp_path: Path) -> None:
+    folder, built = spec_folder(tmp_path, "spec"), put()
+    assert store.claim(folder, TWO, "conda") is None
+    assert store.claim(folder, ONE, "conda") == built
+    assert store.gc() == [] and store.find(ONE) == built
