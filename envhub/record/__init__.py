@@ -14,12 +14,13 @@ from envhub.record._events import (
     Failed,
     Opened,
     Renewed,
+    Snapshotted,
     Started,
     Stepped,
 )
 from envhub.record._log import Log, LogBusy
 from envhub.record._reading import Reading
-from envhub.record._recorder import Facts, Recorder, SessionRecord, now_us
+from envhub.record._recorder import Facts, Recorder, SessionRecord, fields_of, now_us
 
 __all__ = [
     "Checkpoint",
@@ -36,9 +37,11 @@ __all__ = [
     "Recorder",
     "Renewed",
     "SessionRecord",
+    "Snapshotted",
     "Started",
     "Step",
     "Stepped",
+    "fields_of",
     "now_us",
     "read_exported",
 ]

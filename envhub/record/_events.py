@@ -94,6 +94,32 @@ class Checkpoint(Struct, kw_only=True, tag_field="event", tag="checkpoint"):
     state: Raw
 
 
+class SavedStep(Struct):
+    """One step of a snapshot."""
+
+    action: Raw
+    answer: Raw
+
+
+class Snapshotted(_Facts, kw_only=True, tag_field="event", tag="snapshot"):
+    """A point of an episode was saved, in a state folder: the whole episode up to there."""
+
+    snapshot: str
+    episode: str
+    seed: int
+    task: Raw
+    options: Raw
+    start: Raw
+    next_index: int
+    total_reward: float
+    steps: list[SavedStep]
+    """The last ones up to there, as many as are kept."""
+    base_index: int | None = None
+    state: Raw = Raw(b"null")
+    """A native snapshot, taken before step `base_index`."""
+    time_us: int
+
+
 class Failed(Struct, kw_only=True, tag_field="event", tag="failed"):
     """An episode failed: the environment raised an exception or took too long."""
 
@@ -127,7 +153,7 @@ class Compacted(Struct, kw_only=True, tag_field="event", tag="compacted"):
     time_us: int
 
 
-Event = Opened | Started | Stepped | Checkpoint | Failed | Ended | Renewed | Compacted
+Event = Opened | Started | Stepped | Checkpoint | Snapshotted | Failed | Ended | Renewed | Compacted
 
 decode = msgspec.json.Decoder(Event).decode
 encode = msgspec.json.Encoder().encode

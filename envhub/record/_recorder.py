@@ -75,6 +75,12 @@ class Recorder:
         ended = Ended(session=session, reason=reason, message=message, time_us=now_us())
         self.add(encode(ended) + b"\n")
 
+    def add_to_state(self, line: bytes) -> None:
+        """Writes a line that matters to the next hub only, at once."""
+        if self.state is not None:
+            self.flush()
+            self.state.write(line)
+
     def add(self, line: bytes) -> None:
         """Writes a line by the end of this turn of the event loop."""
         if not self.lines:
@@ -179,22 +185,7 @@ class SessionRecord:
         self._step = b""  # how an event of a step of the current episode begins
         self.noted_us = now_us()
         """When the log last said that the session is in use."""
-        self._facts = (
-            b'"env":%b,"env_version":%b,"config":%b,"limits":%b,"isolation":%b,"conda_locked":%b,'
-            b'"lock_digest":%b,"data_digest":%b,"labels":%b,"owner":%b'
-            % (
-                encode(facts.env),
-                encode(facts.env_version),
-                json.dumps(facts.config, default=str).encode(),
-                encode(facts.limits),
-                encode(facts.isolation),
-                encode(facts.conda_locked),
-                encode(facts.lock_digest),
-                encode(facts.data_digest),
-                encode(facts.labels),
-                encode(facts.owner),
-            )
-        )
+        self._facts = fields_of(facts)
 
     def opened_line(self, more: bytes = b"") -> bytes:
         """The event of its opening; `more` holds further fields, each with a comma before it."""
@@ -313,6 +304,26 @@ class SessionRecord:
     def renewed_line(self) -> bytes:
         """The event that says when it was last in use."""
         return encode(Renewed(session=self._session, time_us=self.noted_us)) + b"\n"
+
+
+def fields_of(facts: Facts) -> bytes:
+    """The facts as fields of an event."""
+    return (
+        b'"env":%b,"env_version":%b,"config":%b,"limits":%b,"isolation":%b,"conda_locked":%b,'
+        b'"lock_digest":%b,"data_digest":%b,"labels":%b,"owner":%b'
+        % (
+            encode(facts.env),
+            encode(facts.env_version),
+            json.dumps(facts.config, default=str).encode(),
+            encode(facts.limits),
+            encode(facts.isolation),
+            encode(facts.conda_locked),
+            encode(facts.lock_digest),
+            encode(facts.data_digest),
+            encode(facts.labels),
+            encode(facts.owner),
+        )
+    )
 
 
 def now_us() -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from envhub.record import SessionRecord, Started
+from envhub.record import SessionRecord, Snapshotted, Started
 from envhub.worker import frames
 from envhub_sdk._wire import TrajectoryStep
 
@@ -22,6 +22,12 @@ class _Reward(msgspec.Struct):
     reward: float
 
 
+class _Ends(msgspec.Struct):
+    terminated: bool
+    truncated: bool
+
+
+_ends = msgspec.json.Decoder(_Ends)
 _rewards = msgspec.json.Decoder(_Reward)
 _steps = msgspec.json.Decoder(TrajectoryStep)
 _starts = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -194,6 +200,48 @@ class Episode:
         episode._counted = started.first_index
         if started.next_index is not None:
             episode._counted, episode._total_reward = started.next_index, started.total_reward
+        return episode
+
+    def fields(self) -> bytes:
+        """All of it, as fields of the event from which `from_snapshot` builds it again."""
+        steps = (
+            b'{"action":%b,"answer":%b}' % (action.replace(b"\n", b" "), answer)
+            for action, answer in self._steps
+        )
+        base = b"" if self._base is None else b',"base_index":%d,"state":%b' % self._base
+        return (
+            b'"episode":"%b","seed":%d,"task":%b,"options":%b,"start":%b,"next_index":%d,"total_reward":%r,'
+            b'"steps":[%b]%b'
+            % (
+                self.id.encode(),
+                self.seed,
+                json.dumps(self.task).encode(),
+                json.dumps(self.options).encode(),
+                self._start,
+                self.next_index,
+                self.total_reward,
+                b",".join(steps),
+                base,
+            )
+        )
+
+    @classmethod
+    def from_snapshot(cls, event: Snapshotted) -> Episode:
+        """The episode that was saved.
+
+        Raises:
+            msgspec.MsgspecError: What was answered in it can't be read.
+        """
+        task, options = msgspec.json.decode(event.task), msgspec.json.decode(event.options)
+        episode = cls(event.episode, event.seed, task, options, bytes(event.start))
+        episode.next_index = event.next_index - len(event.steps)
+        episode._counted, episode._total_reward = event.next_index, event.total_reward
+        for step in event.steps:
+            ends = _ends.decode(step.answer)
+            flags = frames.TERMINATED * ends.terminated | frames.TRUNCATED * ends.truncated
+            episode.keep(bytes(step.action), bytes(step.answer), flags)
+        if event.base_index is not None:
+            episode.rebase(event.base_index, bytes(event.state))
         return episode
 
     @property

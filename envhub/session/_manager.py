@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from envhub.pool import Pool, Replica
 from envhub.record import Recorder
@@ -139,6 +139,11 @@ class Sessions(Register):
         session.resume(saved)
         for again in saved.waiting:
             again()
+
+    def lines(self) -> Iterator[bytes]:
+        """The events from which the next hub goes on: those of each open session, then the snapshots."""
+        yield from super().lines()
+        yield from self.points.lines()
 
     def written(self) -> None:
         """Writes down what waits for it: called before answers leave."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 from envhub.session._caller import owner
 from envhub.session._episode import Episode
@@ -10,10 +11,14 @@ from envhub.session._errors import HubError
 from envhub.session._gathered import Gathered, all_good
 from envhub.session._openings import Openings
 from envhub.session._register import Register
+from envhub.session._saved import facts_of
 from envhub.session._session import Session
-from envhub.session._snapshots import Snapshots
+from envhub.session._snapshots import Snapshot, Snapshots
 from envhub.session._starts import Numbered
 from envhub_sdk._wire import ForkRequest
+
+SAVED_BYTES = 256 * 2**20
+"""What the snapshots may take up in a compacted log; beyond it the oldest are left out."""
 
 
 class Points:
@@ -39,6 +44,9 @@ class Points:
         point = await self._point(session)
         self._register.counts.points[session.env, "snapshot"] += 1
         snapshot = self.kept.add(session.env, point, session.owner)
+        recorder = self._register.recorder
+        if recorder is not None and recorder.state is not None:
+            recorder.add_to_state(self._line(snapshot))
         kind = b"native" if point.distance == 0 and point.has_state else b"replay"
         return b'{"snapshot_id":"%b","step_index":%d,"kind":"%b"}' % (
             snapshot.id.encode(),
@@ -93,6 +101,19 @@ class Points:
         self._register.counts.points[session.env, "fork"] += len(forks)
         opened = [self._openings.opened(fork, start) for fork, start in zip(forks, starts, strict=True)]
         return b'{"sessions":[%b]}' % b",".join(opened)
+
+    def lines(self) -> Iterator[bytes]:
+        """The events from which the next hub knows the snapshots, the newest first."""
+        left = SAVED_BYTES
+        for snapshot in self.kept.newest_first():
+            line = self._line(snapshot)
+            left -= len(line)
+            if left < 0:
+                return
+            yield line
+
+    def _line(self, snapshot: Snapshot) -> bytes:
+        return snapshot.line(facts_of(self._register.pools[snapshot.env], {}, snapshot.owner))
 
     async def _point(self, session: Session) -> Episode:
         future: asyncio.Future[Episode | HubError] = asyncio.get_running_loop().create_future()

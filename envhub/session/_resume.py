@@ -13,10 +13,13 @@ import logging
 from collections.abc import Awaitable
 from typing import Any
 
-from envhub.record import Reading, now_us
+import msgspec
+
+from envhub.record import Reading, Snapshotted, now_us
+from envhub.session._episode import Episode
 from envhub.session._errors import HubError
 from envhub.session._manager import Sessions
-from envhub.session._saved import SavedSession, changed, saved_sessions
+from envhub.session._saved import SavedSession, changed, read_saved
 from envhub.spec import counted
 
 log = logging.getLogger("envhub.session")
@@ -27,12 +30,15 @@ LOADING_S = 86_400.0
 
 
 def await_saved(sessions: Sessions) -> None:
-    """Reads which sessions were open."""
+    """Reads which sessions were open, and which points were saved."""
     recorder = sessions.recorder
     if recorder is None or recorder.state is None:
         return
     reading = Reading(recorder.state.folder)
-    for saved in saved_sessions(reading.events()):
+    open_sessions, snapshots = read_saved(reading.events())
+    for event in sorted(snapshots, key=lambda event: event.time_us):
+        sessions.points.kept.awaited[event.snapshot] = event
+    for saved in open_sessions:
         sessions.awaited[saved.opened.session] = saved
         if saved.expired_by < now_us():
             sessions.give_up(
@@ -63,6 +69,8 @@ async def resume(sessions: Sessions, loaded: Awaitable[Any]) -> None:
         life.info("%s: going on with sessions of the hub before: %d", env, resumed, extra={"env": env})
     for saved in list(sessions.awaited.values()):
         _lose(sessions, saved, f"this hub has no replica of {saved.opened.env} left for it")
+    for event in list(sessions.points.kept.awaited.values()):
+        _keep_snapshot(sessions, event)
     if sessions.recorder is not None:
         sessions.recorder.open_sessions = sessions.lines
         sessions.recorder.flush()
@@ -81,6 +89,19 @@ def _resume_some(sessions: Sessions, group: list[SavedSession], replicas: list[A
             sessions.adopt(saved, replicas.pop())
     for replica in replicas:
         pool.release(replica)
+
+
+def _keep_snapshot(sessions: Sessions, event: Snapshotted) -> None:
+    kept, pool = sessions.points.kept, sessions.pools.get(event.env)
+    if pool is None:
+        kept.give_up(event, f"does not serve {event.env}")
+    elif (difference := changed(event, pool)) is not None:
+        kept.give_up(event, f"{event.env} is not what it was: {difference}")
+    else:
+        try:
+            kept.adopt(event, Episode.from_snapshot(event))
+        except (msgspec.MsgspecError, RecursionError):
+            kept.give_up(event, "what was kept of it can't be read")
 
 
 def _lose(sessions: Sessions, saved: SavedSession, reason: str) -> None:

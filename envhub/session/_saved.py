@@ -18,6 +18,7 @@ from envhub.record import (
     Failed,
     Opened,
     Renewed,
+    Snapshotted,
     Started,
     Stepped,
 )
@@ -65,15 +66,17 @@ class _Ends(msgspec.Struct):
 _ends = msgspec.json.Decoder(_Ends)
 
 
-def saved_sessions(events: Iterable[Event]) -> list[SavedSession]:
-    """The sessions that no event ends, in the order in which they were opened."""
+def read_saved(events: Iterable[Event]) -> tuple[list[SavedSession], list[Snapshotted]]:
+    """The sessions that no event ends, in the order in which they were opened, and the snapshots."""
     sessions: dict[str, SavedSession] = {}
+    snapshots: dict[str, Snapshotted] = {}
     episodes: dict[str, SavedSession] = {}
     for event in events:
         match event:
             case Compacted():
                 sessions.clear()
                 episodes.clear()
+                snapshots.clear()
             case Opened():
                 sessions[event.session] = SavedSession(event, event.time_us, last_start=_last_start(event))
             case Started():
@@ -90,6 +93,8 @@ def saved_sessions(events: Iterable[Event]) -> list[SavedSession]:
                 saved = episodes.get(event.episode)
                 if saved is not None and saved.episode is not None and saved.episode.id == event.episode:
                     saved.episode.rebase(event.index, bytes(event.state))
+            case Snapshotted():
+                snapshots[event.snapshot] = event
             case Failed():
                 if event.session in sessions:
                     sessions[event.session].failure = (event.code, event.message)
@@ -102,7 +107,7 @@ def saved_sessions(events: Iterable[Event]) -> list[SavedSession]:
                 for episode in (saved.before, saved.episode) if saved else ():
                     if episode is not None:
                         episodes.pop(episode.id, None)
-    return list(sessions.values())
+    return list(sessions.values()), list(snapshots.values())
 
 
 def _last_start(event: Opened) -> tuple[Numbered, bytes] | None:
@@ -156,8 +161,8 @@ def facts_of(pool: Pool, labels: dict[str, str], owner: str | None) -> Facts:
     )
 
 
-def changed(opened: Opened, pool: Pool) -> str | None:
-    """What of its environment is not as it was when a session was opened."""
+def changed(opened: Opened | Snapshotted, pool: Pool) -> str | None:
+    """What of its environment is not as it was when a session was opened, or a snapshot taken."""
     now = facts_of(pool, opened.labels, opened.owner)
     if opened.lock_digest != now.lock_digest:
         before = runtime_words(opened.isolation, opened.lock_digest)

@@ -192,6 +192,27 @@ def test_forks_go_on_from_where_they_stood(make: Callable[..., Command], tmp_pat
         assert json.loads(bytes(forked.steps[0].observation)) == first["observation"]
 
 
+def test_snapshots_outlive_hubs_and_the_sessions_they_were_taken_of(make: Callable[..., Command]) -> None:
+    hub = make("--env", "frozenlake=4", "--env", "echo=4")  # the one natively, the other by replay
+    with httpx.Client(base_url=hub.url, timeout=20) as client:
+        taken: dict[str, tuple[str, Any]] = {}
+        for env, action in (("frozenlake", "down"), ("echo", "a")):
+            session = opened(client, env, seeds=[1])
+            answer = json.loads(post(client, f"sessions/{session}/step", action=action))
+            taken[env] = json.loads(post(client, f"sessions/{session}/snapshot"))["snapshot_id"], answer
+            client.delete(f"/v1/sessions/{session}")
+        for _ in range(2):  # from its own event, then from a compacted log
+            hub.restart()
+            for env, (snapshot, answer) in taken.items():
+                session = opened(client, env)
+                there = json.loads(post(client, f"sessions/{session}/restore", snapshot_id=snapshot))
+                assert (there["observation"], there["step_index"]) == (answer["observation"], 1)
+                forks = json.loads(post(client, f"sessions/{session}/fork", snapshot_id=snapshot))["sessions"]
+                (fork,) = forks
+                assert (fork["observation"], fork["seed"]) == (answer["observation"], 1)
+                post(client, "close", session_ids=[session, fork["id"]])
+
+
 def test_a_hub_that_dies_between_the_last_step_and_the_reset_is_made_up_for(
     make: Callable[..., Command], tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from envhub.record import Facts, Log, Reading, Recorder, SessionRecord, _recorder, now_us
 from envhub.session._episode import Episode
-from envhub.session._saved import SavedSession, saved_sessions
+from envhub.session._saved import SavedSession, read_saved
 
 FACTS = Facts("walk", "1.0.0", {}, {}, None, {})
 START = b'{"observation":"start","info":{}}'
@@ -52,7 +52,8 @@ async def write(folder: Path) -> tuple[list[Episode], list[bytes]]:
 
 
 def read(folder: Path) -> list[SavedSession]:
-    return saved_sessions(Reading(folder).events())
+    sessions, _ = read_saved(Reading(folder).events())
+    return sessions
 
 
 async def test_every_answer_is_repeated_byte_for_byte(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,6 +66,41 @@ async def test_a_refused_reset_may_be_asked_for_again_under_its_number(stage: An
         answers = stage.reset(session, seed=1, options=options, start_index=1)
         stage.perform()
         assert isinstance(answers.only, HubError) == bool(options)
+
+
+async def test_a_numbered_reset_is_executed_once_whichever_hub_is_asked(
+    make_stage: Any, tmp_path: Path
+) -> None:
+    stage = make_stage(state=tmp_path)
+    session = (await stage.open())["id"]
+    first = stage.reset(session, seed=7, options={"length": 1}, start_index=2)
+    stage.perform()
+    for _ in range(3):  # by its event, and by what is left of it in a compacted log
+        stage = await stage.killed()
+        assert stage.reset(session, seed=7, options={"length": 1}, start_index=2).only == first.only
+        assert stage.reset(session, seed=8, start_index=2).error.code == "step_index_conflict"
+        assert stage.reset(session, seed=7, start_index=1).error.code == "step_index_conflict"
+        stage.step(session, "go", 0, autoreset=True)  # starts episodes that have no number
+        stage.perform()
+    assert stage.sessions.find(session).history.episode.next_index == 0
+
+
+async def test_a_numbered_restore_is_executed_once_whichever_hub_is_asked(
+    make_stage: Any, tmp_path: Path
+) -> None:
+    stage = make_stage(state=tmp_path)
+    session = (await stage.open(seeds=[3]))["id"]
+    stage.step(session, "one", 0)
+    stage.perform()
+    snapshot = json.loads(await stage.sessions.points.snapshot(session))["snapshot_id"]
+    (first,) = await finished(stage, stage.sessions.points.restore(session, snapshot, 1))
+    stage.step(session, "two", 1)
+    stage.perform()
+    for _ in range(2):
+        stage = await stage.killed()
+        (again,) = await finished(stage, stage.sessions.points.restore(session, snapshot, 1))
+        assert again == first
+        assert stage.sessions.find(session).history.episode.next_index == 2
 
 
 # -- opens ------------------------------------------------------------------------------------------

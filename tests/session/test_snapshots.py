@@ -1,19 +1,97 @@
-"""Snapshots that are not there, and why they may not be."""
+"""Snapshots of a hub with a state: the next one has them."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from envhub.session import HubError
-from envhub.session._snapshots import Snapshots
+from envhub.session import CALLER, Caller, HubError, _points, await_saved, resume
 
 
-def test_one_that_is_not_there_names_what_may_have_become_of_it() -> None:
-    with pytest.raises(HubError) as unknown:
-        Snapshots().find("p-1", "echo")
-    assert unknown.value.code == "unknown_snapshot"
-    for words in (
-        "'p-1'",
-        "the hub was started again since",
-        "10000 newer ones",
-        "take another",
-    ):
-        assert words in unknown.value.message
+async def taken_at(stage: Any, steps: int) -> str:
+    """A snapshot of a session that is closed then."""
+    session = (await stage.open(seeds=[3]))["id"]
+    for index in range(steps):
+        stage.step(session, f"{index}\n", index)
+        stage.perform()
+    taking = asyncio.ensure_future(stage.sessions.points.snapshot(session))
+    await stage_done(stage, taking)
+    stage.sessions.close(session)
+    snapshot: str = json.loads(taking.result())["snapshot_id"]
+    return snapshot
+
+
+async def stage_done(stage: Any, task: asyncio.Future[Any]) -> None:
+    while not task.done():
+        await asyncio.sleep(0)
+        stage.perform()
+
+
+async def restored(stage: Any, snapshot: str) -> dict[str, Any]:
+    session = (await stage.open())["id"]
+    going = asyncio.ensure_future(stage.sessions.points.restore(session, snapshot))
+    await stage_done(stage, going)
+    point: dict[str, Any] = json.loads(going.result())
+    stage.step(session, "on")
+    stage.perform()
+    point["trace"] = json.loads(stage.sessions.find(session).history.episode._steps[-1][1])["info"]["trace"]
+    stage.sessions.close(session)
+    return {name: point[name] for name in ("observation", "info", "step_index", "seed", "trace")}
+
+
+@pytest.mark.parametrize("native", [False, True])
+async def test_a_snapshot_outlives_the_hub(
+    make_stage: Any, native_tally: Any, tmp_path: Path, native: bool
+) -> None:
+    stage = make_stage(state=tmp_path, **({"env": native_tally} if native else {}))
+    snapshots = [await taken_at(stage, steps) for steps in (0, 3)]
+    points = [await restored(stage, snapshot) for snapshot in snapshots]
+    assert [point["step_index"] for point in points] == [0, 3]
+    for _ in range(2):
+        stage = await stage.killed()
+        assert [await restored(stage, snapshot) for snapshot in snapshots] == points
+
+
+async def test_a_compacted_log_keeps_the_newest_snapshots(
+    make_stage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = make_stage(state=tmp_path)
+    old, new = [await taken_at(stage, 3) for _ in range(2)]
+    stage = await stage.killed()
+    lines = [len(line) for line in stage.sessions.points.lines()]
+    monkeypatch.setattr(_points, "SAVED_BYTES", max(lines))
+    stage = await (await stage.killed()).killed()
+    assert (await restored(stage, new))["step_index"] == 3
+    with pytest.raises(HubError, match="more in it than is kept"):
+        await restored(stage, old)
+
+
+async def test_a_snapshot_that_is_of_no_use_any_more_says_why(make_stage: Any, tmp_path: Path) -> None:
+    stage = make_stage(state=tmp_path)
+    snapshot = await taken_at(stage, 1)
+    stage.sessions.recorder.close()
+    changed = make_stage(state=tmp_path)
+    changed.description["data"]["digest"] = "sha256:1"
+    await_saved(changed.sessions)
+    with pytest.raises(HubError) as waits:
+        await restored(changed, snapshot)
+    assert waits.value.code == "not_ready"
+    await resume(changed.sessions, asyncio.sleep(0))
+    with pytest.raises(HubError, match="data_digest was sha256:0 and is sha256:1") as gone:
+        await restored(changed, snapshot)
+    assert gone.value.code == "unknown_snapshot"
+
+
+async def test_another_ones_snapshot_stays_another_ones(make_stage: Any, tmp_path: Path) -> None:
+    ann = CALLER.set(Caller("ann"))
+    stage = make_stage(state=tmp_path)
+    snapshot = await taken_at(stage, 1)
+    stage = await stage.killed()
+    assert (await restored(stage, snapshot))["step_index"] == 1
+    bob = CALLER.set(Caller("bob"))
+    with pytest.raises(HubError, match="it never was"):
+        await restored(stage, snapshot)
+    CALLER.reset(bob)
+    CALLER.reset(ann)
