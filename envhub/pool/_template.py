@@ -12,7 +12,9 @@ import signal
 import socket
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from envhub.pool import _launch
 from envhub.pool._errors import LoadFailed
@@ -26,6 +28,23 @@ NO_INTERPRETER = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 """What the system says of an interpreter that is missing or none."""
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
+
+
+log = logging.getLogger("envhub.pool")
+
+_Process = Annotated[int, msgspec.Meta(ge=2)]
+
+
+class _Report(msgspec.Struct):
+    loaded: int | None = None
+    failed: str | None = None
+    forked: int | None = None
+    pid: _Process | None = None
+    exited: _Process | None = None
+    status: int | None = None
+
+
+_reports = msgspec.json.Decoder(_Report)
 
 
 class Template:
@@ -168,17 +187,24 @@ class Template:
         if not message:
             self._drop_control()
             return
-        report = json.loads(message)
-        if "loaded" in report and not self._loaded.done():
+        try:
+            report = _reports.decode(message)
+        except (msgspec.MsgspecError, RecursionError) as error:  # an environment wrote into its socket
+            log.error("%s: its template said what is no report (%s); it is given up", self.name, error)
+            if not self._loaded.done():
+                self._loaded.set_exception(LoadFailed(self._explain(f"its process said nonsense: {error}")))
+            self._drop_control()
+            return
+        if report.loaded is not None and not self._loaded.done():
             self._loaded.set_result(None)
-        elif "failed" in report and not self._loaded.done():
-            self._loaded.set_exception(LoadFailed(self._explain(report["failed"])))
-        elif "forked" in report:
-            forked = self._forked.pop(report["forked"])
-            if not forked.done():  # whoever asked may have been told to stop
-                forked.set_result(report["pid"])
-        elif "exited" in report:
-            self._ended(report["exited"], report["status"])
+        elif report.failed is not None and not self._loaded.done():
+            self._loaded.set_exception(LoadFailed(self._explain(report.failed)))
+        elif report.forked is not None and report.pid is not None:
+            forked = self._forked.pop(report.forked, None)
+            if forked is not None and not forked.done():  # whoever asked may have been told to stop
+                forked.set_result(report.pid)
+        elif report.exited is not None:
+            self._ended(report.exited, report.status)
 
     async def end_of(self, pid: int, timeout_s: float = 3 * LAST_WORDS_S) -> int | None:
         """Waits a moment for how one of its workers ended: the exit status, or None if nobody knows."""

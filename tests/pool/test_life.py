@@ -135,6 +135,39 @@ async def test_load_failed_has_the_environments_own_words(
         assert "probe_env.py" in str(failed.value) or what in ("no class", "argument")
 
 
+FORGER = """
+import os, socket, stat
+
+def forge(*words):
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                control = socket.socket(fileno=os.dup(int(name)))
+                if control.type == socket.SOCK_SEQPACKET:
+                    for word in words:
+                        control.send(word)
+        except OSError:
+            pass
+"""
+
+
+@pytest.mark.parametrize("word", [b"\xff", b"[]", b'{"forked":0,"pid":-1}', b'{"failed":7}'])
+async def test_a_template_whose_environment_forges_its_reports_is_given_up(
+    word: bytes, start_pool: Any, write_spec: Any
+) -> None:
+    forging = ENV + f"    load_shared = staticmethod(lambda config: forge({word!r}))\n"
+    with pytest.raises(LoadFailed, match="said nonsense"):
+        await start_pool(write_spec(FORGER + forging.replace("__init__(self)", "__init__(self, shared)")))
+
+
+async def test_a_report_about_no_worker_is_passed_over(start_pool: Any, write_spec: Any) -> None:
+    forging = (
+        ENV + """    load_shared = staticmethod(lambda config: forge(b'{"forked":99,"pid":77}', b'{}'))\n"""
+    )
+    spec = write_spec(FORGER + forging.replace("__init__(self)", "__init__(self, shared)"))
+    assert (await start_pool(spec)).status().ready
+
+
 async def test_a_load_over_its_limit_is_killed(start_pool: Any, write_spec: Any) -> None:
     spec = write_spec("import time; time.sleep(60)\n" + ENV)
     with pytest.raises(LoadFailed, match=r"load_timeout_s = 0\.3 s"):
