@@ -6,7 +6,7 @@ import asyncio
 import functools
 
 from envhub.session._errors import HubError
-from envhub.session._session import Answer, Sink
+from envhub.session._holder import Answer, Sink
 
 
 def all_good(answers: list[Answer]) -> list[bytes]:

@@ -17,11 +17,11 @@ from envhub.record import Recorder
 from envhub.session._caller import may_use
 from envhub.session._errors import HubError
 from envhub.session._gathered import Gathered
+from envhub.session._holder import Sink
 from envhub.session._openings import Openings, SessionSettings
 from envhub.session._points import Points
 from envhub.session._register import Register
 from envhub.session._saved import SavedSession
-from envhub.session._session import Sink
 from envhub_sdk._wire import BatchReset, BatchStep, ResetItem, ResetRequest, StepItem, StepRequest
 
 log = logging.getLogger("envhub.session")
