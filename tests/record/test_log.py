@@ -120,3 +120,17 @@ def test_a_full_disk_leaves_the_log_as_it_is(tmp_path: Path, monkeypatch: pytest
     log.close()
     assert content(tmp_path) == b"needed 1\nneeded 2\n"
     assert [file.suffix for file in tmp_path.iterdir() if file.name != "lock"] == [".jsonl"]
+
+
+def test_a_death_amid_a_replacement_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    log = Log(tmp_path)
+    log.write(b"needed 1\n")
+    log.begin_next()
+    log.write_next(b"half of what mat")
+    log.write(b"needed 2\n")
+    os.close(log._lock)  # as the kernel does
+    after = Log(tmp_path)
+    after.write(b"needed 3\n")
+    after.close()
+    assert content(tmp_path) == b"needed 1\nneeded 2\nneeded 3\n"
+    assert not list(tmp_path.glob("*.tmp"))
