@@ -50,6 +50,12 @@ class Reading:
                     except (msgspec.MsgspecError, RecursionError):
                         self.damaged += 1
 
+    def _add(self, episode: RecordedEpisode, event: Stepped) -> None:
+        try:
+            episode.add(event)
+        except (msgspec.MsgspecError, RecursionError):  # an answer that no hub of this version would take
+            self.damaged += 1
+
     def episodes(self) -> Iterator[RecordedEpisode]:
         """Every episode, as soon as its session goes on to the next one or ends; open ones come last."""
         running: dict[str, RecordedEpisode] = {}
@@ -60,7 +66,7 @@ class Reading:
                 if episode is None:
                     self.headless += 1
                 else:
-                    episode.add(event)
+                    self._add(episode, event)
             elif isinstance(event, Started):
                 before = running.pop(of_session.get(event.session, ""), None)
                 if before is not None:

@@ -104,6 +104,22 @@ async def test_a_step_is_written_before_whoever_waits_for_it_wakes(
     assert seen == [1, 2, 3]
 
 
+async def test_a_step_that_can_not_be_read_damages_its_episode_and_no_other(
+    recorder: Recorder, tmp_path: Path
+) -> None:
+    forged, whole = recorder.session("s-1", FACTS, 60.0), recorder.session("s-2", FACTS, 60.0)
+    begin(forged, "s-1.1")
+    begin(whole, "s-2.1")
+    forged.step(b'"go"', b'{"observation":1,"step_index":0}', 0)
+    take(forged, 1)
+    take(whole, 0, ends=True)
+    recorder.flush()
+    reading = Reading(tmp_path)
+    found = {episode.id: (len(episode.steps), episode.whole) for episode in reading.episodes()}
+    assert found == {"s-1.1": (1, False), "s-2.1": (1, True)}
+    assert reading.damaged == 1
+
+
 async def test_damaged_and_headless_lines_are_left_out_and_counted(
     recorder: Recorder, tmp_path: Path
 ) -> None:
