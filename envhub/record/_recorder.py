@@ -62,6 +62,8 @@ class Recorder:
         """What waits to be written: whole lines when they are joined."""
         self._answered_ns = 0
         """When the first step of this turn of the event loop was answered; 0 until one was."""
+        self._answered = b""
+        """The same as the end of a step's event."""
         self.asked_ns = _NEVER
         self.times = b""
         """The end of a step's event for those that were asked at `asked_ns` and answered in this turn."""
@@ -89,12 +91,17 @@ class Recorder:
 
     def take_times(self, asked_ns: int) -> None:
         """Makes `times` for a step that was asked then and is answered now."""
+        took_ns = (self._answered_ns or self._first_answer()) - asked_ns
+        self.asked_ns = asked_ns
+        self.times = b',"step_us":%d%b' % (took_ns // 1000 if took_ns > 0 else 0, self._answered)
+
+    def _first_answer(self) -> int:
+        """Notes when the first step of this turn is answered, and sees to it that it is written."""
         if not self.lines:
             asyncio.get_running_loop().call_soon(self.flush)
-        now_ns = self._answered_ns = self._answered_ns or time.time_ns()
-        self.asked_ns = asked_ns
-        step_us = max(0, now_ns - asked_ns) // 1000  # clocks are set back now and then
-        self.times = b',"step_us":%d,"time_us":%d}\n' % (step_us, now_ns // 1000)
+        self._answered_ns = time.time_ns()
+        self._answered = b',"time_us":%d}\n' % (self._answered_ns // 1000)
+        return self._answered_ns
 
     def flush(self) -> None:
         """Writes what waits."""
