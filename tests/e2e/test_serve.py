@@ -74,8 +74,9 @@ def test_the_banner_says_what_is_served_and_its_snippet_works(serve: Any) -> Non
     assert played.returncode == 0, played.stderr
     assert "Instruction" in played.stdout
     assert "settings:" not in text, "nothing was set"
-    loading, ready = (json.loads(line)["message"] for line in command.errors.splitlines())
+    loading, ready, runs_in = (json.loads(line)["message"] for line in command.errors.splitlines())
     assert loading == "Loading webshop …" and ready.startswith("Ready at http://127.0.0.1:")
+    assert "isolation: host" in runs_in
 
 
 def test_the_banner_names_what_was_set_a_usable_address_and_the_token_to_set(serve: Any) -> None:
