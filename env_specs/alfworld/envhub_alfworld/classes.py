@@ -7,15 +7,16 @@ facts; the rooms are our own.
 from __future__ import annotations
 
 _TABLE_TOP = """
-    AlarmClock Apple BaseballBat BasketBall Book Bowl Box Bread ButterKnife CD Candle CellPhone Cloth CreditCard
-    Cup DishSponge Egg Fork Glassbottle HandTowel Kettle KeyChain Knife Ladle Laptop Lettuce Mug Newspaper Pan
-    PaperTowel Pen Pencil PepperShaker Plate Pot Potato RemoteControl SaltShaker SoapBar SoapBottle Spatula Spoon
-    SprayBottle Statue TennisRacket TissueBox ToiletPaper ToiletPaperRoll Tomato Vase Watch WateringCan WineBottle
+    AlarmClock Apple BaseballBat BasketBall Book Bowl Box Bread ButterKnife CD Candle CellPhone Cloth
+    CreditCard Cup DishSponge Egg Fork Glassbottle HandTowel Kettle KeyChain Knife Ladle Laptop Lettuce Mug
+    Newspaper Pan PaperTowel Pen Pencil PepperShaker Plate Pot Potato RemoteControl SaltShaker SoapBar
+    SoapBottle Spatula Spoon SprayBottle Statue TennisRacket TissueBox ToiletPaper ToiletPaperRoll Tomato
+    Vase Watch WateringCan WineBottle
 """
 _SEAT = "BasketBall Book Box CellPhone Cloth CreditCard KeyChain Laptop Newspaper Pillow RemoteControl"
 _DESK_TOP = """
-    AlarmClock BasketBall Book Bowl Box CD Candle CellPhone Cloth CreditCard Cup Glassbottle KeyChain Laptop Mug
-    Newspaper Pen Pencil Plate RemoteControl SprayBottle Statue TennisRacket TissueBox ToiletPaper
+    AlarmClock BasketBall Book Bowl Box CD Candle CellPhone Cloth CreditCard Cup Glassbottle KeyChain Laptop
+    Mug Newspaper Pen Pencil Plate RemoteControl SprayBottle Statue TennisRacket TissueBox ToiletPaper
     ToiletPaperRoll Vase Watch WateringCan WineBottle
 """
 _CONTENTS = {
@@ -34,8 +35,8 @@ _CONTENTS = {
     "DiningTable": _TABLE_TOP,
     "Drawer": """
         Book ButterKnife CD Candle CellPhone Cloth CreditCard DishSponge Fork HandTowel KeyChain Knife Ladle
-        Newspaper Pen Pencil PepperShaker RemoteControl SaltShaker SoapBar SoapBottle Spatula Spoon SprayBottle
-        TissueBox ToiletPaper ToiletPaperRoll Watch WateringCan
+        Newspaper Pen Pencil PepperShaker RemoteControl SaltShaker SoapBar SoapBottle Spatula Spoon
+        SprayBottle TissueBox ToiletPaper ToiletPaperRoll Watch WateringCan
     """,
     "Dresser": _DESK_TOP,
     "Fridge": "Apple Bowl Bread Cup Egg Glassbottle Lettuce Mug Pan Plate Pot Potato Tomato WineBottle",
@@ -49,14 +50,15 @@ _CONTENTS = {
     "Ottoman": _SEAT,
     "Safe": "CD CellPhone CreditCard KeyChain Statue Vase Watch",
     "Shelf": """
-        AlarmClock Book Bowl Box CD Candle CellPhone Cloth CreditCard Cup DishSponge Glassbottle HandTowel Kettle
-        KeyChain Mug Newspaper PaperTowel Pen Pencil PepperShaker Plate Pot RemoteControl SaltShaker SoapBar
-        SoapBottle SprayBottle Statue TissueBox ToiletPaper ToiletPaperRoll Vase Watch WateringCan WineBottle
+        AlarmClock Book Bowl Box CD Candle CellPhone Cloth CreditCard Cup DishSponge Glassbottle HandTowel
+        Kettle KeyChain Mug Newspaper PaperTowel Pen Pencil PepperShaker Plate Pot RemoteControl SaltShaker
+        SoapBar SoapBottle SprayBottle Statue TissueBox ToiletPaper ToiletPaperRoll Vase Watch WateringCan
+        WineBottle
     """,
     "SideTable": _TABLE_TOP,
     "SinkBasin": """
-        Apple Bowl ButterKnife Cloth Cup DishSponge Egg Fork Glassbottle HandTowel Kettle Knife Ladle Lettuce Mug
-        Pan Plate Pot Potato SoapBar Spatula Spoon Tomato
+        Apple Bowl ButterKnife Cloth Cup DishSponge Egg Fork Glassbottle HandTowel Kettle Knife Ladle
+        Lettuce Mug Pan Plate Pot Potato SoapBar Spatula Spoon Tomato
     """,
     "Sofa": _SEAT,
     "StoveBurner": "Kettle Pan Pot",
@@ -84,8 +86,8 @@ PROPERTIES = {
     "isReceptacleObject": frozenset("Bowl Box Cup Mug Pan Plate Pot".split()),
     "cleanable": frozenset(
         """
-        Apple Bowl ButterKnife Cloth Cup DishSponge Egg Fork Kettle Knife Ladle Lettuce Mug Pan Plate Pot Potato
-        SoapBar Spatula Spoon Tomato
+        Apple Bowl ButterKnife Cloth Cup DishSponge Egg Fork Kettle Knife Ladle Lettuce Mug Pan Plate Pot
+        Potato SoapBar Spatula Spoon Tomato
         """.split()
     ),
     "heatable": frozenset("Apple Bread Cup Egg Mug Plate Potato Tomato".split()),
@@ -144,7 +146,8 @@ ROOMS = {
         },
         """
         Apple Bowl Bread ButterKnife Cup DishSponge Egg Fork Glassbottle Kettle Knife Ladle Lettuce Mug Pan
-        PaperTowel PepperShaker Plate Pot Potato SaltShaker SoapBottle Spatula Spoon Statue Tomato Vase WineBottle
+        PaperTowel PepperShaker Plate Pot Potato SaltShaker SoapBottle Spatula Spoon Statue Tomato Vase
+        WineBottle
         """,
     ),
     "livingroom": Room(
@@ -165,8 +168,8 @@ ROOMS = {
             "TVStand": (0, 1),
         },
         """
-        Book Bowl Box Candle CellPhone CreditCard KeyChain Laptop Newspaper Pillow Plate RemoteControl Statue
-        TissueBox Vase Watch WateringCan
+        Book Bowl Box Candle CellPhone CreditCard KeyChain Laptop Newspaper Pillow Plate RemoteControl
+        Statue TissueBox Vase Watch WateringCan
         """,
         _LAMPS,
     ),
@@ -184,8 +187,8 @@ ROOMS = {
             "SideTable": (1, 2),
         },
         """
-        AlarmClock BaseballBat BasketBall Book Bowl Box CD CellPhone Cloth CreditCard KeyChain Laptop Mug Pen
-        Pencil Pillow TennisRacket TissueBox Watch
+        AlarmClock BaseballBat BasketBall Book Bowl Box CD CellPhone Cloth CreditCard KeyChain Laptop Mug
+        Pen Pencil Pillow TennisRacket TissueBox Watch
         """,
         _LAMPS,
     ),
@@ -206,8 +209,8 @@ ROOMS = {
             "TowelHolder": (1, 1),
         },
         """
-        Candle Cloth DishSponge HandTowel PaperTowel Plunger SoapBar SoapBottle SprayBottle TissueBox ToiletPaper
-        ToiletPaperRoll Towel
+        Candle Cloth DishSponge HandTowel PaperTowel Plunger SoapBar SoapBottle SprayBottle TissueBox
+        ToiletPaper ToiletPaperRoll Towel
         """,
     ),
 }

@@ -9,7 +9,10 @@ from typing import Any
 
 from envhub_alfworld import logic
 from envhub_alfworld.classes import CONTENTS, FIXED, OPENABLE, PROPERTIES
+from envhub_alfworld.game import Game
 from envhub_alfworld.household import TASKS, TREATMENTS, Household, Task, arrange
+from envhub_alfworld.planner import plan
+from envhub_alfworld.state import State
 
 SIZES = {"train": 200, "valid_seen": 40, "valid_unseen": 40}
 """Games a split in the embedded set."""
@@ -84,7 +87,8 @@ def _goal(task: Task) -> str:
         able = TREATMENTS[task.type][0]
         done = {"cleanable": "isClean", "heatable": "isHot", "coolable": "isCool"}[able]
         state = f"({able} ?o) ({done} ?o) "
-    return f"(and (exists (?r - receptacle) (exists (?o - object) (and {state}{target} {parent} (inReceptacle ?o ?r)))))"
+    placed = f"(and {state}{target} {parent} (inReceptacle ?o ?r))"
+    return f"(and (exists (?r - receptacle) (exists (?o - object) {placed})))"
 
 
 def traj_data(household: Household) -> dict[str, Any]:
@@ -106,10 +110,26 @@ def traj_data(household: Household) -> dict[str, Any]:
 
 
 def game(household: Household) -> dict[str, Any]:
-    """Return the content of ``game.tw-pddl`` for a household, without its walkthrough."""
-    return {
+    """Return the content of ``game.tw-pddl`` for a household; the expert wrote its walkthrough.
+
+    Raises:
+        AssertionError: The game can't be won.
+    """
+    content: dict[str, Any] = {
         "pddl_domain": logic.domain(),
         "grammar": logic.grammar(household.task.sentence),
         "pddl_problem": problem(household),
         "solvable": True,
     }
+    walkthrough = plan(State(Game(Path(household.folder), content)))
+    assert walkthrough, f"{household.folder} can't be won"
+    return {**content, "walkthrough": walkthrough}
+
+
+def write_game(folder: Path, household: Household) -> None:
+    """Write the three files of a game into a folder, which is made."""
+    content = game(household)
+    folder.mkdir(parents=True)
+    (folder / "traj_data.json").write_text(json.dumps(traj_data(household)), encoding="utf-8")
+    (folder / "initial_state.pddl").write_text(content["pddl_problem"], encoding="utf-8")
+    (folder / "game.tw-pddl").write_text(json.dumps(content), encoding="utf-8")

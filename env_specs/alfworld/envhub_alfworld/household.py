@@ -34,7 +34,7 @@ TASKS = {
         ("put two {object} in {receptacle}", "find two {object} and put them in {receptacle}"),
     ),
 }
-"""Task type to the kinds of room it is done in and the two ways to ask for it, as the official games have them."""
+"""Task type to the kinds of room it is done in and the two ways to ask for it (the official ones)."""
 
 TREATMENTS = {
     "pick_clean_then_place_in_recep": ("cleanable", "SinkBasin"),

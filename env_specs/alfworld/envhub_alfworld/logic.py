@@ -23,7 +23,12 @@ _ACTIONS = {
         f"(exists (?l - location) (and {_HERE}))",
         "(checked ?r)",
     ),
-    "examineObject": ("?a - agent ?o - object", "(holds ?a ?o)", "(checked ?o)"),
+    "examineObject": (  # the comma is the official domain's slip: objects that lie about can't be examined
+        "?a - agent ?o - object",
+        "(or (holds ?a ?o) (exists (?l - location, ?r - receptacle) "
+        f"(and {_HERE} (inReceptacle ?o ?r) {_REACH})))",
+        "(checked ?o)",
+    ),
     "GotoLocation": (
         "?a - agent ?lStart - location ?lEnd - location ?r - receptacle",
         "(atLocation ?a ?lStart) (receptacleAtLocation ?r ?lEnd)",
@@ -210,7 +215,8 @@ def domain() -> str:
     for name, (parameters, precondition, effect) in _ACTIONS.items():
         needs = f"(and {precondition})" if precondition else "()"
         lines.append(
-            f"(:action {name}\n  :parameters ({parameters})\n  :precondition {needs}\n  :effect (and {effect}))"
+            f"(:action {name}\n  :parameters ({parameters})\n"
+            f"  :precondition {needs}\n  :effect (and {effect}))"
         )
     return "\n".join([*lines, ")", ""])
 
