@@ -63,11 +63,22 @@ class Library:
         Raises:
             UnknownTask: There is no such split.
         """
-        if split not in self.entries:
+        if not isinstance(split, str) or split not in self.entries:
             raise UnknownTask(f"there is no split {split!r}. The splits are {', '.join(SPLITS)}")
         return [
             {"id": entry.id, "split": split, "task_type": entry.task_type} for entry in self.entries[split]
         ]
+
+    def task(self, task_id: Any) -> dict[str, Any]:
+        """Return the task of an id.
+
+        Raises:
+            UnknownTask: There is no such task.
+        """
+        entry = self._ids.get(task_id) if isinstance(task_id, str) else None
+        if entry is None:
+            raise UnknownTask(f"{self.name}: there is no task {task_id!r}. tasks(split) lists them")
+        return {"id": entry.id, "split": entry.split, "task_type": entry.task_type}
 
     def game(self, task_id: str) -> Game:
         """Return a game; one that was played lately is not read, or made, again.

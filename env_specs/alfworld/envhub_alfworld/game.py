@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from envhub_alfworld import pddl
 from envhub_alfworld.errors import DataError
@@ -82,7 +82,7 @@ class Game:
             for predicate, facts in problem.facts.items()
         }
         ((self.agent, self.start),) = self.facts["atlocation"]
-        self.place = dict(self.facts["receptacleatlocation"])
+        self.place: dict[str, str] = {fact[0]: fact[1] for fact in self.facts["receptacleatlocation"]}
         self.receptacles = tuple(sorted(self.place, key=self.rank.__getitem__))
         self.around: dict[str, tuple[str, ...]] = {}
         for receptacle in self.receptacles:
@@ -104,7 +104,7 @@ class Game:
         ]
 
     @classmethod
-    def load(cls, folder: Union[Path, str]) -> Game:
+    def load(cls, folder: Path | str) -> Game:
         """Read the game of a folder (``game.tw-pddl``); a game that was read lately is not read again.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from envhub_alfworld.pddl import Fact
 
@@ -57,7 +57,7 @@ class Goal:
         self.object_type = object_type
         self.receptacle_type = receptacle_type
         self.lamp_type = lamp_type
-        self.property: Optional[str] = _PROPERTY.get(task_type)
+        self.property: str | None = _PROPERTY.get(task_type)
 
     def met(self, state: State) -> bool:
         """Tell whether the goal holds."""
@@ -67,9 +67,9 @@ class Goal:
     def conditions(self, state: State) -> tuple[int, int]:
         """Return how many of the goal's conditions hold, and how many there are.
 
-        They are counted as in ALFRED (``env/tasks.py``, ``goal_conditions_met``): one for an object of the type
-        in a receptacle of the type, one for the property, one for both in one object; for two objects, how many
-        are in the same receptacle; for a look, the object held and a lamp switched on here.
+        They are counted as in ALFRED (``env/tasks.py``, ``goal_conditions_met``): one for an object of the
+        type in a receptacle of the type, one for the property, one for both in one object; for two objects,
+        how many are in the same receptacle; for a look, the object held and a lamp switched on here.
         """
         game = state.game
         wanted = game.of_type(self.object_type)

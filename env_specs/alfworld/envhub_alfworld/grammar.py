@@ -1,15 +1,17 @@
 """The grammar of a game file: the forms of its commands and the sentences it answers with.
 
-A game file (``game.tw-pddl``) carries its grammar as text in TextWorld's language. Commands are templates such as
-``take {o} from {r}``; sentences are made by rules of a symbol, of which the first whose condition holds is taken::
+A game file (``game.tw-pddl``) carries its grammar as text in TextWorld's language. Commands are templates
+such as ``take {o} from {r}``; sentences are made by rules of a symbol, of which the first whose condition
+holds is taken::
 
     "examineReceptacle.feedback": [
         {"condition": "openable(r:receptacle) & opened(r:receptacle)", "rhs": "The {r.name} is open. ..."},
-        {"rhs": "On the {r.name}, you see [{o.indefinite + ' ' + o.name | inreceptacle(o:object, r:receptacle)}]."}
+        {"rhs": "On the {r.name}, you see [{o.name | inreceptacle(o:object, r:receptacle)}]."}
     ]
 
-In a text, ``#symbol#`` stands for what its rules make, ``{...}`` for the value of an expression, ``{... | query}`` for
-the values over all solutions of a query, and ``[{... | query}]`` for the same as a list in words.
+In a text, ``#symbol#`` stands for what its rules make, ``{...}`` for the value of an expression,
+``{... | query}`` for the values over all solutions of a query, and ``[{... | query}]`` for the same as a list
+in words.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Optional, Protocol, Union
+from typing import NamedTuple, Protocol, Union
 
 from envhub_alfworld.pddl import Fact
 
@@ -33,7 +35,7 @@ class World(Protocol):
     def rank(self) -> Mapping[str, int]:
         """The place of each thing in the order in which things are listed."""
 
-    def facts(self, predicate: str, known: Sequence[Optional[str]]) -> Iterable[Fact]:
+    def facts(self, predicate: str, known: Sequence[str | None]) -> Iterable[Fact]:
         """Return the facts of a predicate: at least those with the arguments that are known (not None)."""
 
 
@@ -58,7 +60,7 @@ class Symbol(NamedTuple):
 class Values(NamedTuple):
     """A symbol or an expression, for each solution of a query: one after the other, or as a list in words."""
 
-    item: Union[Symbol, tuple[Term, ...]]
+    item: Symbol | tuple[Term, ...]
     query: Query
     as_list: bool
 
@@ -109,7 +111,7 @@ class Grammar:
         """
         return "".join(self._part(part, bound, world) for part in text)
 
-    def _part(self, part: Union[str, Symbol, Values], bound: Bound, world: World) -> str:
+    def _part(self, part: str | Symbol | Values, bound: Bound, world: World) -> str:
         if isinstance(part, str):
             return part
         if isinstance(part, Symbol):
@@ -123,7 +125,7 @@ class Grammar:
                 return self.say(rule.text, bound, world)
         raise KeyError(f"no rule of #{symbol.name}# applies")
 
-    def _item(self, item: Union[Symbol, tuple[Term, ...]], bound: Bound, world: World) -> str:
+    def _item(self, item: Symbol | tuple[Term, ...], bound: Bound, world: World) -> str:
         if isinstance(item, Symbol):
             return self._symbol(item, bound, world)
         return "".join(term if isinstance(term, str) else bound[term[0]] for term in item)
@@ -155,7 +157,7 @@ def solutions(query: Query, bound: Bound, world: World) -> Iterator[Bound]:
             yield from solutions(rest, {**bound, **new}, world)
 
 
-def _fits(known: Sequence[Optional[str]], fact: Fact) -> bool:
+def _fits(known: Sequence[str | None], fact: Fact) -> bool:
     return all(thing is None or thing == other for thing, other in zip(known, fact))
 
 
@@ -228,14 +230,14 @@ def _read_rules(block: str) -> dict[str, Sequence[Rule]]:
 def parse_text(text: str) -> Text:
     r"""Read a text of the grammar.
 
-    As in the original, newlines at its beginning are lost, and so is all that follows a character that begins none
-    of the parts (one of ``;|<>[]{}``).
+    As in the original, newlines at its beginning are lost, and so is all that follows a character that begins
+    none of the parts (one of ``;|<>[]{}``).
 
     Raises:
         ValueError: It has an expression or a query that this reader does not know.
     """
     text = text.replace("\\n", "\n").lstrip("\n")
-    parts: list[Union[str, Symbol, Values]] = []
+    parts: list[str | Symbol | Values] = []
     at = 0
     while True:
         found = _PART.match(text, at)

@@ -10,8 +10,9 @@ def names(symbols: Iterable[str]) -> dict[str, str]:
     """Name the things of a game, as ALFWorld's ``Demangler`` does.
 
     The name is what stands before the first ``_bar_``, with ``basin`` added where the symbol holds that word
-    (``sink_bar_..._bar_sinkbasin`` is a ``sinkbasin``), and a number: things of one name, in the order of their
-    symbols, are numbered from their count down to 1. Symbols without ``_bar_``, such as types, stay as they are.
+    (``sink_bar_..._bar_sinkbasin`` is a ``sinkbasin``), and a number: things of one name, in the order of
+    their symbols, are numbered from their count down to 1. Symbols without ``_bar_``, such as types, stay as
+    they are.
 
     Args:
         symbols: The lower-cased PDDL symbols that occur in the facts of the initial state.

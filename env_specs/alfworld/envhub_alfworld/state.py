@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple
 
 from envhub_alfworld.game import ACTIONS, FLAGS, Game
 from envhub_alfworld.pddl import Fact
@@ -28,13 +28,14 @@ class Action(NamedTuple):
 class State:
     """A game being played.
 
-    The rules are those of ``alfred.pddl``, the sentences those of the game's grammar. As in the original, commands
-    are matched exactly, but for blanks around them.
+    The rules are those of ``alfred.pddl``, the sentences those of the game's grammar. As in the original,
+    commands are matched exactly, but for blanks around them.
 
     Attributes:
         game: The game.
-        fixed: Whether objects in sight can be examined, commands may be written with capitals and more blanks,
-            and ``go to`` says so where one already stands.
+        fixed: Whether objects in sight can be examined, commands may be written with capitals and more
+            blanks, ``go to`` says so where one already stands, and ``look`` sees no object beside a
+            receptacle that it has left for another one at the same location.
         at: The agent's location.
         held: What the agent holds.
         inside: The objects in each receptacle; an object can be in two.
@@ -49,12 +50,12 @@ class State:
         self.game = game
         self.fixed = fixed
         self.at = game.start
-        self.held: Optional[str] = next((fact[1] for fact in game.facts.get("holds", ())), None)
+        self.held: str | None = next((fact[1] for fact in game.facts.get("holds", ())), None)
         self.inside = _grouped(game.receptacles, ((r, o) for o, r in game.facts.get("inreceptacle", ())))
         self.spots = _grouped((), game.facts.get("objectatlocation", ()))
         self.flags = {flag: game.able(flag) for flag in FLAGS}
         self.left: frozenset[Fact] = frozenset()
-        self._actions: Optional[dict[str, Action]] = None
+        self._actions: dict[str, Action] | None = None
 
     # -- playing ------------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class State:
                 if self.at in self.spots.get(thing, ()):
                     add("sliceobject", co=thing, ko=held)
 
-    def _already_there(self, command: str) -> Optional[str]:
+    def _already_there(self, command: str) -> str | None:
         """Return the answer to ``go to`` a receptacle at the agent's location, None for any other command."""
         for place, form, receptacle in self.game.go_to:
             if place == self.at and form.lower() == command:
@@ -209,7 +210,7 @@ class State:
         """The place of each thing in the order in which things are listed."""
         return self.game.rank
 
-    def facts(self, predicate: str, known: Sequence[Optional[str]]) -> Iterable[Fact]:
+    def facts(self, predicate: str, known: Sequence[str | None]) -> Iterable[Fact]:
         """Return the facts of a predicate, for the grammar's queries (see `grammar.World`)."""
         if predicate in self.flags:
             return [(thing,) for thing in self.flags[predicate]]
@@ -225,7 +226,7 @@ class State:
         if predicate == "holdsany":
             return [] if self.held is None else [(self.game.agent,)]
         if predicate == "not_inreceptacle":
-            return self.left
+            return () if self.fixed else self.left
         return self.game.facts.get(predicate, ())
 
     def _bound(self, action: Action) -> dict[str, str]:
