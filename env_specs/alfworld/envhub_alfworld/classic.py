@@ -1,4 +1,4 @@
-"""The published environment's own interface: a batch of games at a time, as `AlfredTWEnv.init_env` gives it."""
+"""The published environment's own interface: a batch of games at a time, as `AlfredTWEnv.init_env` gives."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class AlfworldEnv:
             "task": self._task,
             "state": self._open_state().dump(),
             "observation": self._observation,
-            "end": self._end,
+            "end": None if self._end is None else list(self._end),
         }
 
     def set_state(self, saved: Mapping[str, Any]) -> None:
