@@ -84,7 +84,9 @@ def _compare_game(entry: Entry, original: Original) -> Comparison:
         state = State(game)
         draw = random.Random(f"{entry.id} {len(walkthrough)}")
         try:
-            difference = _differ(typed, state, state.introduction(), original.load(entry.source))
+            difference = _differ(
+                typed, state, state.introduction(), original.load(entry.source / "game.tw-pddl")
+            )
             while difference is None and len(typed) < len(walkthrough) + COMMANDS:
                 turns += 1
                 done = len(typed)

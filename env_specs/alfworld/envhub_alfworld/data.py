@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -56,6 +57,7 @@ class Library:
         for entry in entries:
             self.entries[entry.split].append(entry)
         self._ids = {entry.id: entry for split in self.entries.values() for entry in split}
+        self._tasks = {split: [_task(entry) for entry in entries] for split, entries in self.entries.items()}
 
     def tasks(self, split: str) -> Sequence[dict[str, Any]]:
         """Return the tasks of a split: id, split and task type.
@@ -65,9 +67,7 @@ class Library:
         """
         if not isinstance(split, str) or split not in self.entries:
             raise UnknownTask(f"there is no split {split!r}. The splits are {', '.join(SPLITS)}")
-        return [
-            {"id": entry.id, "split": split, "task_type": entry.task_type} for entry in self.entries[split]
-        ]
+        return self._tasks[split]
 
     def task(self, task_id: Any) -> dict[str, Any]:
         """Return the task of an id.
@@ -75,10 +75,7 @@ class Library:
         Raises:
             UnknownTask: There is no such task.
         """
-        entry = self._ids.get(task_id) if isinstance(task_id, str) else None
-        if entry is None:
-            raise UnknownTask(f"{self.name}: there is no task {task_id!r}. tasks(split) lists them")
-        return {"id": entry.id, "split": entry.split, "task_type": entry.task_type}
+        return _task(self._entry(task_id))
 
     def game(self, task_id: str) -> Game:
         """Return a game; one that was played lately is not read, or made, again.
@@ -87,10 +84,23 @@ class Library:
             UnknownTask: There is no such task.
             DataError: Its file can't be played.
         """
-        entry = self._ids.get(task_id)
+        source = self._entry(task_id).source
+        return _made(source) if isinstance(source, Household) else Game.load(source)
+
+    def file(self, task_id: str) -> Path | str:
+        """Return the file of a game, or the text of one that is in no file.
+
+        Raises:
+            UnknownTask: There is no such task.
+        """
+        source = self._entry(task_id).source
+        return json.dumps(generate.game(source)) if isinstance(source, Household) else source / _GAME
+
+    def _entry(self, task_id: Any) -> Entry:
+        entry = self._ids.get(task_id) if isinstance(task_id, str) else None
         if entry is None:
             raise UnknownTask(f"{self.name}: there is no task {task_id!r}. tasks(split) lists them")
-        return _made(entry.source) if isinstance(entry.source, Household) else Game.load(entry.source)
+        return entry
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the number of games by split and task type."""
@@ -98,6 +108,10 @@ class Library:
             split: {kind: sum(entry.task_type == kind for entry in entries) for kind in TASKS}
             for split, entries in self.entries.items()
         }
+
+
+def _task(entry: Entry) -> dict[str, Any]:
+    return {"id": entry.id, "split": entry.split, "task_type": entry.task_type}
 
 
 @lru_cache(maxsize=1024)

@@ -9,11 +9,15 @@ from typing import Any
 
 from envhub_alfworld.data import Library, open_library
 from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
+from envhub_alfworld.followed import FollowedState
+from envhub_alfworld.original import Original
 from envhub_alfworld.planner import plan
 from envhub_alfworld.state import State
 
 MODES = ("fixed", "faithful")
 """Without the published environment's quirks, or exactly as published."""
+ENGINES = ("native", "textworld")
+"""Rules of our own, or the published packages."""
 
 Result = tuple[str, float, bool, bool, dict[str, Any]]
 
@@ -33,6 +37,8 @@ class AlfworldEnv:
         shared: Library | None = None,
         *,
         mode: str = "fixed",
+        engine: str = "native",
+        textworld_python: str = "",
         data_dir: str = "",
         task_types: Sequence[str] = (),
         admissible_commands: bool = True,
@@ -45,6 +51,8 @@ class AlfworldEnv:
         Args:
             shared: What `load_shared` made of the same configuration; loaded here when None.
             mode: ``fixed``, or ``faithful`` to the published environment.
+            engine: ``native``, or ``textworld`` for the published one, which is faithful in any mode.
+            textworld_python: The interpreter that has the published engine; empty for the one that runs this.
             data_dir: See `load_shared`.
             task_types: See `load_shared`.
             admissible_commands: Put the commands that do something now into ``info["available_actions"]``.
@@ -54,13 +62,16 @@ class AlfworldEnv:
                 reward of every step. Over an episode the sum depends on its first and last state alone.
 
         Raises:
-            ValueError: There is no such mode.
+            ValueError: There is no such mode or engine.
             DataError: See `load_shared`.
         """
         if mode not in MODES:
             raise ValueError(f"there is no mode {mode!r}. Use one of: {', '.join(MODES)}")
+        if engine not in ENGINES:
+            raise ValueError(f"there is no engine {engine!r}. Use one of: {', '.join(ENGINES)}")
         self.shared = shared or self.load_shared({"data_dir": data_dir, "task_types": task_types})
         self._fixed = mode == "fixed"
+        self._original = Original(textworld_python) if engine == "textworld" else None
         self._offer = admissible_commands
         self._expert = expert
         self._step_penalty = step_penalty
@@ -108,7 +119,7 @@ class AlfworldEnv:
             )
         task = options.get("task")
         task = self._draw(options.get("split") or "train", seed) if task is None else self._find(task)
-        state = State(self.shared.game(task["id"]), fixed=self._fixed)
+        state = self._begin(task["id"])
         self._play(task, state, state.introduction())
         instruction = state.game.task.partition("Your task is to: ")[2] or state.game.task
         return self._observation, {"task": task, "instruction": instruction, **self._info(state)}
@@ -173,7 +184,7 @@ class AlfworldEnv:
             UnknownTask: These are not the games that it was taken over.
         """
         task = dict(saved["task"])
-        state = State.restore(self.shared.game(task["id"]), saved["state"], fixed=self._fixed)
+        state = self._begin(task["id"], saved["state"])
         self._play(task, state, saved["observation"])
         if saved["end"] is not None:
             observation, reward, terminated, truncated, info = saved["end"]
@@ -185,7 +196,20 @@ class AlfworldEnv:
         return self._observation
 
     def close(self) -> None:
-        """Do nothing: a replica holds nothing that needs closing."""
+        """End the published engine, if it runs."""
+        if self._original is not None:
+            self._original.close()
+
+    def _begin(self, task_id: str, saved: Mapping[str, Any] | None = None) -> State:
+        """Return a game's first state, or the one that was saved."""
+        game = self.shared.game(task_id)
+        if self._original is not None:
+            followed = FollowedState(game, self.shared.file(task_id), self._original)
+            followed.follow(saved or {"typed": ()})
+            return followed
+        if saved is not None:
+            return State.restore(game, saved, fixed=self._fixed)
+        return State(game, fixed=self._fixed)
 
     def _play(self, task: dict[str, Any], state: State, observation: str) -> None:
         self._task = task

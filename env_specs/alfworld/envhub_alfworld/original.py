@@ -56,17 +56,17 @@ class Original:
         self._limit_s = limit_s
         self._process: subprocess.Popen[str] | None = None
 
-    def load(self, game: Path) -> Turn:
+    def load(self, game: Path | str) -> Turn:
         """Begin a game.
 
         Args:
-            game: The folder of the game.
+            game: Its ``game.tw-pddl``, or the text of one.
 
         Raises:
             OriginalError: The engine can't be started or can't play the game.
         """
         self.start()
-        return self._ask({"load": str(game / "game.tw-pddl")})
+        return self._ask({"load": str(game)} if isinstance(game, Path) else {"play": game})
 
     def step(self, command: str) -> Turn:
         """Follow a command.

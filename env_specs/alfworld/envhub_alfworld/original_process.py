@@ -1,7 +1,8 @@
 """Plays games with the published packages, one request a line: run by `original`, never imported by it.
 
 Runs in an interpreter that has ``alfworld`` and ``textworld``; needs nothing of ours. Requests are JSON:
-``{"load": path}`` begins the game of a file, ``{"command": text}`` takes a step. Answers are JSON with
+``{"load": path}`` begins the game of a file, ``{"play": text}`` that of a file's text, ``{"command": text}``
+takes a step. Answers are JSON with
 ``observation``, ``admissible_commands`` and ``won``, or with ``error``, what went wrong.
 """
 
@@ -12,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
@@ -54,19 +56,27 @@ class _Player:
         return {name: version(name) for name in ("alfworld", "textworld", "fast-downward-textworld")}
 
     def answer(self, request: dict[str, str]) -> dict[str, Any]:
-        if "load" in request:
-            if self._game is not None:
-                self._game.close()
-            asked = self._textworld.EnvInfos(won=True, admissible_commands=True)
-            self._game = self._textworld.start(request["load"], asked, wrappers=[self._demangler()])
-            state = self._game.reset()
-        else:
+        if "command" in request:
             state, _, _ = self._game.step(request["command"])
+        elif "load" in request:
+            state = self._begin(request["load"])
+        else:
+            with tempfile.NamedTemporaryFile("w", suffix=".tw-pddl", encoding="utf-8") as file:
+                file.write(request["play"])
+                file.flush()
+                state = self._begin(file.name)
         return {
             "observation": state.feedback,
             "admissible_commands": state["admissible_commands"],
             "won": bool(state["won"]),
         }
+
+    def _begin(self, path: str) -> Any:
+        if self._game is not None:
+            self._game.close()
+        asked = self._textworld.EnvInfos(won=True, admissible_commands=True)
+        self._game = self._textworld.start(path, asked, wrappers=[self._demangler()])
+        return self._game.reset()
 
 
 def _die_with_parent() -> None:
