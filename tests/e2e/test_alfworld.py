@@ -40,13 +40,7 @@ async def test_the_expert_wins_on_64_replicas_in_parallel(serve: Any) -> None:
             for task in await hub.tasks("alfworld", split, limit=40)
         ]
         episodes = list(
-            await hub.collect(
-                "alfworld",
-                expert,
-                tasks=tasks,
-                concurrency=REPLICAS,
-                progress=watch,
-            )
+            await hub.collect("alfworld", expert, tasks=tasks, concurrency=REPLICAS, progress=watch)
         )
     assert [episode.error for episode in episodes] == [None] * len(tasks)
     assert [episode.task["id"] for episode in episodes] == [task["id"] for task in tasks]

@@ -27,7 +27,7 @@ def make(library: Library) -> Make:
 
 def won(env: AlfworldEnv, info: dict[str, Any]) -> list[Any]:
     """Let the expert play to the end; returns the results of all steps."""
-    results = []
+    results: list[Any] = []
     while not results or not results[-1][2]:
         results.append(env.step(info["expert_action"]))
         info = results[-1][4]
