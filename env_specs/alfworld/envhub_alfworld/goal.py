@@ -97,12 +97,13 @@ def read_goal(expression: list[Any]) -> Goal:
     objects = {atom[1]: atom[2] for atom in atoms if atom[0] == "objecttype"}
     receptacles = {atom[2] for atom in atoms if atom[0] == "receptacletype"}
     if task_type == "look_at_obj_in_light":
-        (held,) = [atom[2] for atom in atoms if atom[0] == "holds"]
-        (lamp,) = [atom[1] for atom in atoms if atom[0] == "toggleable"]
-        return Goal(task_type, objects[held], lamp_type=objects[lamp])
-    if task_type is None or len(receptacles) != 1 or len(set(objects.values())) != 1:
-        raise ValueError("the goal is none of the six kinds that ALFWorld has")
-    return Goal(task_type, objects.popitem()[1], receptacles.pop())
+        held = [objects.get(atom[2]) for atom in atoms if atom[0] == "holds"]
+        lamps = [objects.get(atom[1]) for atom in atoms if atom[0] == "toggleable"]
+        if len(held) == len(lamps) == 1 and held[0] and lamps[0]:
+            return Goal(task_type, held[0], lamp_type=lamps[0])
+    elif task_type is not None and len(receptacles) == 1 and len(set(objects.values())) == 1:
+        return Goal(task_type, objects.popitem()[1], receptacles.pop())
+    raise ValueError("the goal is none of the six kinds that ALFWorld has")
 
 
 def _atoms(expression: list[Any]) -> Iterator[Fact]:

@@ -80,7 +80,7 @@ class _Walk:
 def _placements(state: State) -> Iterator[_Walk]:
     game, goal = state.game, state.game.goal
     wanted = game.of_type(goal.object_type)
-    for receptacle in _ordered(state, game.of_type(goal.receptacle_type)):
+    for receptacle in _ordered(state, game.of_type(goal.receptacle_type) & game.place.keys()):
         if goal.task_type == "pick_two_obj_and_place":
             yield from _pairs(state, wanted, receptacle)
             continue

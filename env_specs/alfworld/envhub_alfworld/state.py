@@ -51,7 +51,8 @@ class State:
         self.fixed = fixed
         self.at = game.start
         self.held: str | None = next((fact[1] for fact in game.facts.get("holds", ())), None)
-        self.inside = _grouped(game.receptacles, ((r, o) for o, r in game.facts.get("inreceptacle", ())))
+        receptacles = (*game.receptacles, *(fact[0] for fact in game.facts["receptacletype"]))
+        self.inside = _grouped(receptacles, ((r, o) for o, r in game.facts.get("inreceptacle", ())))
         self.spots = _grouped((), game.facts.get("objectatlocation", ()))
         self.flags = {flag: game.able(flag) for flag in FLAGS}
         self.left: frozenset[Fact] = frozenset()

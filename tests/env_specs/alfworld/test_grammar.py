@@ -13,6 +13,7 @@ from envhub_alfworld.game import Game
 from envhub_alfworld.grammar import parse_text, read_grammar
 from envhub_alfworld.names import names
 from envhub_alfworld.pddl import Fact, read_problem
+from envhub_alfworld.planner import plan
 from envhub_alfworld.state import NOTHING, State
 
 Data = dict[str, Any]
@@ -175,6 +176,18 @@ def test_what_holds_at_first_is_taken_over(data: Data, load: Any) -> None:
     for command in (f"go to {place}", f"open {place}", f"take {held} from {place}"):
         state.do(command)
     assert state.do(f"examine {held}") == f"This is a hot and clean {held}."
+
+
+def test_a_receptacle_without_a_location_is_never_reached(data: Data, load: Any) -> None:
+    """Official problems have such; the original leaves them out of what is seen at first, too."""
+    lines = data["pddl_problem"].split("\n")
+    facts = [line for line in lines if line.startswith("(receptacleAtLocation CounterTop")]
+    data["pddl_problem"] = "\n".join(line for line in lines if line not in facts)
+    state = State(load(data))
+    assert not any("countertop" in command for command in state.commands())
+    assert "countertop" not in state.introduction().partition("Your task")[0]
+    assert state.conditions() == (0, 1)
+    assert plan(state) is None
 
 
 @pytest.mark.parametrize(
