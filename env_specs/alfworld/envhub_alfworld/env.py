@@ -129,8 +129,8 @@ class AlfworldEnv:
 
         Returns:
             Observation, reward, whether the game is won, False, and info: ``task_id``, ``won``,
-            ``goal_condition_success`` (the share of the goal's conditions that hold), and where they are
-            asked for ``available_actions`` and ``expert_action``.
+            ``goal_condition_success`` (the share of the goal's conditions that hold), ``success`` when it is
+            won, and where they are asked for ``available_actions`` and ``expert_action``.
 
         Raises:
             InvalidAction: The action is no text.
@@ -151,6 +151,7 @@ class AlfworldEnv:
         reward = float(won) - self._step_penalty + shaping
         result = self._observation, reward, won, False, info
         if won:
+            info["success"] = True
             self._end = result
         return result
 

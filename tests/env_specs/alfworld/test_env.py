@@ -39,6 +39,7 @@ def test_the_spec_declares_what_the_class_takes(make: Make) -> None:
     config = spec.resolve({}).config
     env = AlfworldEnv(**config)
     assert env.reset(seed=3) == make().reset(seed=3)
+    assert spec.limits.max_episode_steps == 50
 
 
 def test_an_episode_begins_with_room_and_task(make: Make) -> None:
@@ -66,6 +67,7 @@ def test_winning_is_rewarded_once(make: Make) -> None:
     results = won(env, env.reset(seed=2)[1])
     assert [reward for _, reward, *_ in results] == [0.0] * (len(results) - 1) + [1.0]
     assert results[-1][4]["won"]
+    assert ["success" in info for *_, info in results] == [False] * (len(results) - 1) + [True]
     assert results[-1][4]["goal_condition_success"] == 1.0
     assert results[-1][4]["expert_action"] is None
 
