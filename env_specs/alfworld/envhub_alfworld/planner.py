@@ -100,13 +100,13 @@ def _pairs(state: State, wanted: frozenset[str], receptacle: str) -> Iterator[_W
     for chosen in permutations(others, missing):
         if state.held in chosen[1:]:
             continue  # what is held is brought first
-        walks = [walk.put(chosen[0], receptacle) for walk in _holding(state, chosen[0])]
+        walks = _shortest(walk.put(chosen[0], receptacle) for walk in _holding(state, chosen[0]))
         for thing in chosen[1:]:
-            walks = [
+            walks = _shortest(
                 walk.take(thing, source).put(thing, receptacle)
                 for walk in walks
                 for source in _sources(state, thing)
-            ]
+            )
         yield from walks
 
 
@@ -123,23 +123,29 @@ def _looks(state: State) -> Iterator[_Walk]:
                     yield after
 
 
-def _holding(state: State, thing: str) -> Iterator[_Walk]:
-    """Yield ways to hold an object."""
-    for walk in [_Walk(state)] if state.held in (None, thing) else _emptied(state):
-        if state.held == thing:
-            yield walk
-        else:
-            for source in _sources(state, thing):
-                yield walk.take(thing, source)
+def _holding(state: State, thing: str) -> list[_Walk]:
+    """Return ways to hold an object."""
+    walks = [_Walk(state)] if state.held in (None, thing) else _emptied(state)
+    if state.held == thing:
+        return walks
+    return _shortest(walk.take(thing, source) for walk in walks for source in _sources(state, thing))
 
 
-def _emptied(state: State) -> Iterator[_Walk]:
-    """Yield ways to put down what is held: here, if anything here takes it."""
+def _shortest(walks: Iterable[_Walk]) -> list[_Walk]:
+    """Of walks that end in the same place with the same receptacles open, keep the first of the shortest."""
+    kept: dict[tuple[str, frozenset[str]], _Walk] = {}
+    for walk in walks:
+        end = walk.at, walk.opened
+        if end not in kept or len(walk.commands) < len(kept[end].commands):
+            kept[end] = walk
+    return list(kept.values())
+
+
+def _emptied(state: State) -> list[_Walk]:
+    """Return ways to put down what is held."""
     held, game = state.held or "", state.game
     fits = [receptacle for receptacle in game.receptacles if game.can_contain(receptacle, held)]
-    here = [receptacle for receptacle in fits if game.place[receptacle] == state.at]
-    for receptacle in here or fits:
-        yield _Walk(state).put(held, receptacle)
+    return _shortest(_Walk(state).put(held, receptacle) for receptacle in fits)
 
 
 def _treated(walk: _Walk, thing: str, wanted: str | None) -> Iterator[_Walk]:
