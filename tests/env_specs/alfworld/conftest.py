@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,12 @@ def golden_games(golden: Path) -> list[Game]:
 def library() -> Library:
     """The embedded games."""
     return AlfworldEnv.load_shared({"data_dir": "", "task_types": []})
+
+
+@pytest.fixture(scope="session")
+def original_python() -> str:
+    """An interpreter that has the published packages."""
+    python = os.environ.get("ENVHUB_ALFWORLD_PYTHON")
+    if not python:
+        pytest.skip("ENVHUB_ALFWORLD_PYTHON names no interpreter that has alfworld and textworld")
+    return python
