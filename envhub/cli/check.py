@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.progress import Progress
 
+from envhub.cli import CommandError, _alfworld
 from envhub.cli._options import IsolationOption, StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.cli.show import SpecArgument
-from envhub.spec import Assignment, ServedSpec, check_data, find, settings_of
+from envhub.spec import Assignment, ServedSpec, Spec, check_data, find, settings_of
 
 if TYPE_CHECKING:
     from envhub.check import Result
@@ -26,16 +28,29 @@ def check(
     ] = [],  # noqa: B006  typer reads it and nothing changes it
     isolation: IsolationOption = "auto",
     store: StoreOption = None,
+    engine: Annotated[
+        Literal["textworld"] | None,
+        typer.Option(
+            "--against", help="Instead: play ALFWorld's games side by side in the published engine."
+        ),
+    ] = None,
+    games: Annotated[
+        Path | None,
+        typer.Option("--games", metavar="DIR", exists=True, file_okay=False, help="The games for --against."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check that a spec keeps the hub's rules.
 
-    Plays it in real workers. The exit status is 1 when it breaks a rule.
+    Plays it in real workers. The exit status is 1 when it breaks a rule, or when there is a difference.
     """
     from envhub.build import Store
     from envhub.cli._runtimes import holding, with_runtime
 
     found = find(spec)
+    if engine is not None or games is not None:
+        _compare(found, games, settings, engine, as_json)
+        return
     check_data(found)
     assignments = map(Assignment.parse, settings)
     served = found.resolve(settings_of(assignments, [found.name])[found.name])
@@ -49,6 +64,15 @@ def check(
         _print_report(found.name, results)
     if any(result.outcome == "FAIL" for result in results):
         raise typer.Exit(1)
+
+
+def _compare(spec: Spec, games: Path | None, settings: list[str], engine: str | None, as_json: bool) -> None:
+    if spec.name != "alfworld":
+        raise CommandError(f"--against: there is no other engine for {spec.name}, only for alfworld")
+    if engine is None or games is None:
+        raise CommandError("--against textworld and --games DIR go together")
+    served = spec.resolve(settings_of(map(Assignment.parse, settings), [spec.name])[spec.name])
+    _alfworld.against(games, served.config["textworld_python"], as_json)
 
 
 async def _run(served: ServedSpec) -> list[Result]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.progress import Progress, TaskID
 
-from envhub.cli import CommandError, install
+from envhub.cli import CommandError, _alfworld, install
+from envhub.cli._bundled import import_from
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.spec import find
 
@@ -20,7 +19,13 @@ data = typer.Typer(help="Write and prepare data.", no_args_is_help=True)
 prepare = typer.Typer(
     help="Prepare official data once, so that serving it starts at once.", no_args_is_help=True
 )
+fetch = typer.Typer(help="Fetch official data.", no_args_is_help=True)
+generate = typer.Typer(help="Generate data of our own in official formats.", no_args_is_help=True)
 data.add_typer(prepare, name="prepare")
+data.add_typer(fetch, name="fetch")
+data.add_typer(generate, name="generate")
+fetch.command("alfworld")(_alfworld.fetch)
+generate.command("alfworld")(_alfworld.generate)
 
 Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="The folder to write to; made where it is missing.")
@@ -132,14 +137,6 @@ def _counts(settings: Mapping[str, Any]) -> dict[str, Any]:
     info = shop.data_info()
     splits = {split: len(shop.tasks(split)) for split in spec.splits}
     return {"products": info["products"], "goals": info["goals"], "splits": splits}
-
-
-def import_from(name: str, module: str) -> Any:
-    """Import a module of a bundled spec's own package."""
-    folder = str(find(name).path)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    return importlib.import_module(module)
 
 
 def _make_folder(folder: Path) -> None:
