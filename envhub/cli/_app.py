@@ -8,6 +8,7 @@ import typer
 
 import envhub
 from envhub.cli.check import check
+from envhub.cli.collect import collect
 from envhub.cli.data import data
 from envhub.cli.list_specs import list_specs
 from envhub.cli.new import new
@@ -31,6 +32,7 @@ app.command()(show)
 app.command()(new)
 app.command()(check)
 app.command()(replay)
+app.command()(collect)
 app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")
 app.add_typer(token, name="token")
