@@ -10,6 +10,7 @@ import envhub
 from envhub.cli.check import check
 from envhub.cli.collect import collect
 from envhub.cli.data import data
+from envhub.cli.eval import evaluation
 from envhub.cli.list_specs import list_specs
 from envhub.cli.new import new
 from envhub.cli.replay import replay
@@ -17,6 +18,7 @@ from envhub.cli.serve import serve
 from envhub.cli.sessions import sessions
 from envhub.cli.show import show
 from envhub.cli.token import token
+from envhub.cli.train import train
 from envhub.cli.trajectories import trajectories
 
 app = typer.Typer(
@@ -31,8 +33,10 @@ app.command("list")(list_specs)
 app.command()(show)
 app.command()(new)
 app.command()(check)
+app.command(context_settings={"allow_extra_args": True})(train)
 app.command()(replay)
 app.command()(collect)
+app.add_typer(evaluation, name="eval")
 app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")
 app.add_typer(token, name="token")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from envhub.cli import CommandError, install
-from envhub.cli._output import errors
+from envhub.cli._output import console, errors, print_table
 
 if TYPE_CHECKING:
     from envhub_trainers._conversations import Style
     from envhub_trainers._policies import Player
     from envhub_trainers.collect import Collected, Plan
+    from envhub_trainers.evaluate import Evaluation
 
 Out = Annotated[
     Path,
@@ -220,6 +222,24 @@ class _Bar:
         self._progress.update(
             self._task, total=collected.total, completed=collected.done, said=f"{rate}{faults}"
         )
+
+
+def summary(found: Evaluation) -> dict[str, Any]:
+    """What a run brought, in numbers, for programs."""
+    return {
+        **dataclasses.asdict(found.total),
+        "faults": found.faults,
+        "retried": found.retried,
+        "lost": len(found.lost),
+    }
+
+
+def print_summary(found: Evaluation) -> None:
+    """Print what a run brought, for people."""
+    from envhub_trainers import _report
+
+    print_table(_report.GROUP_COLUMNS, _report.group_rows(found))
+    console.print("\n".join(_report.remarks(found)), markup=False)
 
 
 def explain_missing(collected: Collected) -> str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -43,58 +43,29 @@ class Facts(Struct, kw_only=True):
     seed: int
     max_steps: int | None
     policy: dict[str, Any]
-    action: str
-    """How the environment describes its actions; the conversations begin with it."""
 
 
-class Episode(Struct, kw_only=True):
-    """One line of `episodes.jsonl`."""
+class Result(Struct, kw_only=True):
+    """What counts of an episode."""
 
     env: str
-    env_version: str
-    config: dict[str, Any]
-    limits: dict[str, int | float]
-    isolation: str
-    conda_locked: bool
-    lock_digest: str | None
-    data_digest: str | None
-    labels: dict[str, str]
-    session: str
-    episode: str
     seed: int
     task: Any
-    asked_task: Any
-    options: dict[str, Any]
-    started_at: float
-    reset_s: float
-    step_s: list[float]
-    inherited: int = 0
-    outcome: str
-    """terminated, truncated, unfinished (cut after `max_steps`) or failed (by its policy)."""
-    error: str | None
-    total_reward: float
-    success: bool
-    observations: list[Any]
-    actions: list[Any]
-    rewards: list[float]
-    infos: list[Any]
-    terminated: bool
-    truncated: bool
     job: int
     """Its number in the run, from 0: all of the first task, then the second, …"""
     repeat: int
     """Which episode of its task it is, from 0."""
-    attempts: int
-    """How many tries it took; more than 1 after infrastructure faults."""
-    replies: list[list[str]]
-    """Of each action what the model wrote: the answers that could not be read, then the one that was. Empty
-    of a script."""
-    problems: list[list[str]]
-    """Of each action why answers could not be read, as the model was told."""
-    thoughts: list[str | None]
-    """Of each action why it was taken, where the policy said so."""
+    outcome: str
+    """terminated, truncated, unfinished (cut after `max_steps`) or failed (by its policy)."""
+    success: bool
+    total_reward: float
+    rewards: list[float]
     invalid_actions: int
-    policy_s: float
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken."""
+        return len(self.rewards)
 
     @property
     def task_id(self) -> str:
@@ -107,6 +78,43 @@ class Episode(Struct, kw_only=True):
         """Its name in conversations, the same whenever the run is played."""
         name = f"{self.env}-{self.task_id}"
         return f"{name}-{self.repeat}" if self.repeat else name
+
+
+class Episode(Result, kw_only=True):
+    """One line of `episodes.jsonl`."""
+
+    env_version: str
+    config: dict[str, Any]
+    limits: dict[str, int | float]
+    isolation: str
+    conda_locked: bool
+    lock_digest: str | None
+    data_digest: str | None
+    labels: dict[str, str]
+    session: str
+    episode: str
+    asked_task: Any
+    options: dict[str, Any]
+    started_at: float
+    reset_s: float
+    step_s: list[float]
+    inherited: int = 0
+    error: str | None
+    observations: list[Any]
+    actions: list[Any]
+    infos: list[Any]
+    terminated: bool
+    truncated: bool
+    attempts: int
+    """How many tries it took; more than 1 after infrastructure faults."""
+    replies: list[list[str]]
+    """Of each action what the model wrote: the answers that could not be read, then the one that was. Empty
+    of a script."""
+    problems: list[list[str]]
+    """Of each action why answers could not be read, as the model was told."""
+    thoughts: list[str | None]
+    """Of each action why it was taken, where the policy said so."""
+    policy_s: float
 
 
 class Fault(Struct, kw_only=True):
@@ -122,8 +130,11 @@ class Fault(Struct, kw_only=True):
     time: float
 
 
-_read_episode = msgspec.json.Decoder(Episode).decode
-_read_fault = msgspec.json.Decoder(Fault).decode
+class _Job(Struct):
+    job: int
+
+
+T = TypeVar("T")
 
 
 class Run:
@@ -146,36 +157,45 @@ class Run:
             raise RunInvalid(f"{folder / 'run.json'} is no run of this version of EnvHub: {reason}") from None
 
     def episodes(self) -> Iterator[Episode]:
-        """Its episodes, in the order of their jobs; the first of those that are there twice."""
-        places = self.places()
-        with _opened(self.folder / "episodes.jsonl") as lines:
-            for job in sorted(places):
-                lines.seek(places[job])
-                yield self._decoded(lines.readline())
+        """Its episodes, whole, in the order of their jobs."""
+        return self._each(Episode)
+
+    def results(self) -> Iterator[Result]:
+        """What counts of its episodes, in the order of their jobs."""
+        return self._each(Result)
 
     def places(self) -> dict[int, int]:
-        """Where in `episodes.jsonl` the line of each job begins."""
+        """Where in `episodes.jsonl` the line of each job begins: the first, were there several."""
         places: dict[int, int] = {}
-        with _opened(self.folder / "episodes.jsonl") as lines:
+        with _opened(self._episodes) as lines:
             at = 0
             for line in lines:
                 if line.endswith(b"\n"):
-                    places.setdefault(self._decoded(line).job, at)
+                    places.setdefault(self._decoded(line, _Job).job, at)
                 at += len(line)
         return places
 
     def faults(self) -> list[Fault]:
         """Every try that a fault ended."""
         with _opened(self.folder / "faults.jsonl") as lines:
-            return [_read_fault(line) for line in lines if line.endswith(b"\n")]
+            return [self._decoded(line, Fault) for line in lines if line.endswith(b"\n")]
 
-    def _decoded(self, line: bytes) -> Episode:
+    @property
+    def _episodes(self) -> Path:
+        return self.folder / "episodes.jsonl"
+
+    def _each(self, kind: type[T]) -> Iterator[T]:
+        places = self.places()
+        with _opened(self._episodes) as lines:
+            for job in sorted(places):
+                lines.seek(places[job])
+                yield self._decoded(lines.readline(), kind)
+
+    def _decoded(self, line: bytes, kind: type[T]) -> T:
         try:
-            return _read_episode(line)
+            return msgspec.json.decode(line, type=kind)
         except msgspec.MsgspecError as reason:
-            raise RunInvalid(
-                f"{self.folder / 'episodes.jsonl'} has a line that is no episode: {reason}"
-            ) from None
+            raise RunInvalid(f"a line in {self.folder} can't be read: {reason}") from None
 
 
 class WritableRun(Run):

@@ -36,7 +36,7 @@ class Plan:
     """What is to be played.
 
     Attributes:
-        split: Split whose tasks are played; None: the environment's first.
+        split: Split whose tasks are played; None: `usual_split` where there is one, else the first.
         offset: How many of its tasks to leave out.
         limit: How many tasks to play; None: all. Of an environment that lists no tasks, how many episodes.
         repeats: How many episodes of each task.
@@ -48,6 +48,7 @@ class Plan:
     """
 
     split: str | None = None
+    usual_split: str | None = None
     offset: int = 0
     limit: int | None = None
     repeats: int = 1
@@ -218,7 +219,6 @@ def _facts(served: EnvInfo, plan: Plan, player: Player) -> Facts:
         seed=plan.seed,
         max_steps=plan.max_steps,
         policy=dict(player.facts),
-        action=str(served.action.get("description", "")),
     )
 
 
@@ -226,6 +226,8 @@ def _split(served: EnvInfo, plan: Plan) -> str | None:
     if plan.split is not None and plan.split not in served.splits:
         known = ", ".join(served.splits) or "none"
         raise Stopped(f"{served.name} has no split {plan.split!r}; there are: {known}")
+    if plan.split is None and plan.usual_split in served.splits:
+        return plan.usual_split
     return plan.split or next(iter(served.splits), None)
 
 
