@@ -22,6 +22,7 @@ __all__ = [
     "RolloutSettings",
     "SettingsRefused",
     "StepPenalty",
+    "convert",
     "read",
 ]
 
