@@ -115,10 +115,13 @@ def write(file: Path, episodes: Iterable[Episode], style: Style) -> int:
     """Write conversations into a file, whole or not at all; return how many."""
     unfinished = file.with_name(file.name + ".part")
     count = 0
-    with unfinished.open("wb") as lines:
-        for episode in episodes:
-            if episode.actions:
-                lines.write(msgspec.json.encode(conversation(episode, style)) + b"\n")
-                count += 1
-    unfinished.replace(file)
+    try:
+        with unfinished.open("wb") as lines:
+            for episode in episodes:
+                if episode.actions:
+                    lines.write(msgspec.json.encode(conversation(episode, style)) + b"\n")
+                    count += 1
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return count

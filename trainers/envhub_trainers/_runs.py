@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import fcntl
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -28,6 +29,8 @@ class RunInvalid(ValueError):
 class Facts(Struct, kw_only=True):
     """What identifies a run."""
 
+    id: str = ""
+    """Random; its sessions on the hub have it as their label `run`."""
     format: int = FORMAT
     env: str
     env_version: str
@@ -219,6 +222,7 @@ class WritableRun(Run):
         try:
             _lock(self._lines, folder)
             if not (folder / "run.json").exists():
+                facts = msgspec.structs.replace(facts, id=secrets.token_hex(8))
                 _write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(facts)))
             super().__init__(folder)
             _check_same(folder, self.facts, facts)
@@ -265,7 +269,7 @@ def _lock(file: BinaryIO, folder: Path) -> None:
 def _check_same(folder: Path, before: Facts, now: Facts) -> None:
     old, new = (msgspec.to_builtins(facts) for facts in (before, now))
     for key in old:
-        if old[key] != new[key]:
+        if key != "id" and old[key] != new[key]:
             raise RunInvalid(
                 f"{folder} has a run with {key} = {_said(old[key])}; now it would be {_said(new[key])}. Give "
                 "another --out for another run"

@@ -48,7 +48,10 @@ def mcnemar(only_first: int, only_second: int) -> float:
     percentages", Psychometrika 12 (1947), with the binomial distribution itself instead of its approximation.
     """
     pairs = only_first + only_second
-    tail = sum(math.comb(pairs, k) for k in range(min(only_first, only_second) + 1))
+    tail = ways = 1
+    for k in range(1, min(only_first, only_second) + 1):
+        ways = ways * (pairs - k + 1) // k  # pairs over k
+        tail += ways
     return min(1.0, 2 * tail / 2**pairs)
 
 

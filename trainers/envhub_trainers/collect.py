@@ -45,6 +45,7 @@ class Plan:
         concurrency: How many episodes at a time.
         retries: How often an episode that a fault ended is played again.
         max_lost: The run stops when more episodes than this are lost to faults.
+        wait_s: Seconds to wait for a free replica.
     """
 
     split: str | None = None
@@ -57,6 +58,7 @@ class Plan:
     concurrency: int = 16
     retries: int = 2
     max_lost: int = 20
+    wait_s: float = 30.0
 
 
 @dataclass(slots=True)
@@ -107,6 +109,7 @@ async def collect(
     jobs = await _jobs(hub, served, plan)
     run = WritableRun(folder, _facts(served, plan, player))
     try:
+        await _close_leftovers(hub, run)
         playing = _Playing(hub, served, plan, player, run, progress)
         await playing.all(jobs)
         return playing.collected
@@ -169,8 +172,8 @@ class _Playing:
             await env.close()
 
     async def _environment(self) -> AsyncEnv:
-        labels = {"policy": str(self._player.facts.get("name", ""))[:100]}
-        return await self._hub.make(self._served.name, labels=labels)
+        labels = {"run": self._run.facts.id, "policy": str(self._player.facts.get("name", ""))[:100]}
+        return await self._hub.make(self._served.name, labels=labels, wait_s=self._plan.wait_s)
 
     async def _play(self, env: AsyncEnv, job: Job, attempt: int) -> Episode:
         policy = self._player.make(job.seed)
@@ -201,6 +204,12 @@ class _Playing:
         else:
             self.collected.lost += 1
         self._progress(self.collected, None)
+
+
+async def _close_leftovers(hub: AsyncHub, run: WritableRun) -> None:
+    """Give back what a killed process of this run left open: nobody else plays it now."""
+    left = [one.id for one in await hub.sessions() if one.labels.get("run") == run.facts.id]
+    await hub._release(left)
 
 
 def _facts(served: EnvInfo, plan: Plan, player: Player) -> Facts:
