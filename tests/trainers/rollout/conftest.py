@@ -1,4 +1,4 @@
-"""Chat models made on the spot: small tokenizers with templates of every kind, engines that follow a script, hubs."""
+"""Small tokenizers with chat templates of every kind, engines that follow a script, and real hubs."""
 
 from __future__ import annotations
 

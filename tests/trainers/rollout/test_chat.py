@@ -65,7 +65,7 @@ def test_text_is_what_was_said_without_special_tokens(kit):
 
 @pytest.mark.parametrize("kind", ["like Qwen3", "like R1"])
 def test_a_template_that_drops_earlier_thoughts_is_refused_with_the_reason(kind, kit):
-    with pytest.raises(TemplateRefused, match="drops the thoughts of earlier answers.*keeps every turn"):
+    with pytest.raises(TemplateRefused, match=r"drops the thoughts of earlier answers.*keeps every turn"):
         Chat(kit.tokenizer(kit.dropping[kind]))
 
 
@@ -76,7 +76,8 @@ def test_a_template_given_instead_is_the_one_that_counts(kit):
 
 
 REFUSED = {
-    "marks the last message": "{% for m in messages %}{{ m.role }}{% if loop.last %}*{% endif %}: {{ m.content }}\n"
+    "marks the last message": "{% for m in messages %}{{ m.role }}{% if loop.last %}*{% endif %}: "
+    "{{ m.content }}\n"
     "{% endfor %}assistant: ",
     "counts": "{{ messages | length }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}",
     "forgets all but the last two": "{% for m in messages[-2:] %}{{ m.role }}: {{ m.content }}\n{% endfor %}",

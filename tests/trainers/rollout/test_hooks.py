@@ -6,7 +6,9 @@ from envhub_trainers._hooks import HookNotFound, load
 
 
 def test_a_module_and_a_file_are_imported_once(tmp_path, monkeypatch):
-    (tmp_path / "hooks.py").write_text("made = []\ndef one():\n    return made\ndef two():\n    return made\n")
+    (tmp_path / "hooks.py").write_text(
+        "made = []\ndef one():\n    return made\ndef two():\n    return made\n"
+    )
     monkeypatch.chdir(tmp_path)
     assert load("json:dumps")([1]) == "[1]"
     assert load("hooks.py:one")() is load(f"{tmp_path}/hooks.py:two")()

@@ -14,7 +14,9 @@ def played():
         Turn("see a", 3, 5, "hm", problem="no action"),
         Turn("again", 7, 9, "go ```up```", "up", well_formed=True, reward=1.0),
     ]
-    return Rollout({"id": "t"}, 7, "s-1", list(range(9)), None, turns, np.array([1.0, np.inf]), terminated=True)
+    return Rollout(
+        {"id": "t"}, 7, "s-1", list(range(9)), None, turns, np.array([1.0, np.inf]), terminated=True
+    )
 
 
 def read(folder):

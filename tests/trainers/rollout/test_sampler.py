@@ -1,4 +1,4 @@
-"""Samples: episodes that are played to their end whatever happens, against real hubs whose workers are killed."""
+"""Samples: episodes played to their end whatever happens, against real hubs whose workers are killed."""
 
 import asyncio
 import json
@@ -60,7 +60,11 @@ async def test_a_sample_is_an_episode_and_what_it_is_worth(url, sampler, chatml,
         env="frozenlake",
         records=str(tmp_path),
         labels={"run": "t"},
-        reward=[{"type": "outcome"}, {"type": "format", "weight": 0.5}, {"type": "step_penalty", "weight": 0.1}],
+        reward=[
+            {"type": "outcome"},
+            {"type": "format", "weight": 0.5},
+            {"type": "step_penalty", "weight": 0.1},
+        ],
     )
     engine = chatml(lambda number: ["", "right", "down"][number])
     got = await sample(made, engine, TASK)
@@ -261,9 +265,7 @@ async def test_killed_workers_cost_nothing_but_time(mortal, sampler, kit, chatml
         ]
 
 
-async def test_episodes_of_a_hub_that_dies_are_played_on_another(
-    mortal, sampler, kit, chatml, monkeypatch
-):
+async def test_episodes_of_a_hub_that_dies_are_played_on_another(mortal, sampler, kit, chatml, monkeypatch):
     monkeypatch.setattr(_hubs, "AWAY_S", 0.5)
     one, other = mortal("--env", "frozenlake=8"), mortal("--env", "frozenlake=8")
     made = sampler(one.url, other.url, env="frozenlake", max_turns=5)
