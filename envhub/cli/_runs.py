@@ -162,14 +162,17 @@ def play(hub: str | None, token: str | None, env: str, plan: Plan, choice: Choic
 
     Raises:
         CommandError: It can't be played.
-        typer.Exit: It was interrupted; what was played is kept.
+        typer.Exit: It was interrupted, and what was played is kept; or there is no episode at all.
     """
     choice.check()
     try:
-        return asyncio.run(_play(hub, token, env, plan, choice, out))
+        played = asyncio.run(_play(hub, token, env, plan, choice, out))
     except KeyboardInterrupt:
         errors.print(f"interrupted: what was played is in {out}; the same command goes on", markup=False)
         raise typer.Exit(130) from None
+    if not played.collected.done:
+        end(played.collected)
+    return played
 
 
 async def _play(
@@ -242,13 +245,16 @@ def print_summary(found: Evaluation) -> None:
     console.print("\n".join(_report.remarks(found)), markup=False)
 
 
-def explain_missing(collected: Collected) -> str | None:
-    """Say what is missing of a run, and what to do; None where nothing is."""
+def end(collected: Collected) -> None:
+    """End with 1 where episodes are missing, and say which and what to do."""
     missing = collected.total - collected.done
     if not missing:
-        return None
+        return
     why = f"; the last fault: {collected.last_fault}" if collected.last_fault else ""
-    return (
+    errors.print(
         f"{missing} of {collected.total} episodes are missing, lost to faults or not begun because of "
-        f"them{why}. The same command tries them again"
+        f"them{why}. The same command tries them again",
+        style="yellow",
+        markup=False,
     )
+    raise typer.Exit(1)

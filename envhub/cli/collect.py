@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from envhub.cli import _runs
-from envhub.cli._output import AsJson, console, errors, print_json
+from envhub.cli._output import AsJson, console, print_json
 from envhub.cli.sessions import HubToken, HubUrl
 
 
@@ -84,7 +84,4 @@ def collect(
     else:
         _runs.print_summary(found)
         console.print(f"{conversations} conversations in {out / 'conversations.jsonl'}", markup=False)
-    missing = _runs.explain_missing(played.collected)
-    if missing is not None:
-        errors.print(missing, style="yellow", markup=False)
-        raise typer.Exit(1)
+    _runs.end(played.collected)

@@ -96,10 +96,7 @@ def run(
     else:
         _runs.print_summary(found)
         console.print(f"report in {out / 'report.md'}", markup=False)
-    missing = _runs.explain_missing(played.collected)
-    if missing is not None:
-        errors.print(missing, style="yellow", markup=False)
-        raise typer.Exit(1)
+    _runs.end(played.collected)
 
 
 @evaluation.command()

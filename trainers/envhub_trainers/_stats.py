@@ -52,7 +52,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     for k in range(1, min(only_first, only_second) + 1):
         ways = ways * (pairs - k + 1) // k  # pairs over k
         tail += ways
-    return min(1.0, 2 * tail / 2**pairs)
+    return min(1.0, 2 * tail / (1 << pairs))
 
 
 def mean_interval(values: Sequence[float], seed: int = 0) -> Interval:
