@@ -6,6 +6,7 @@ environment of its workers. So Ray is up before; everything after is OpenRLHF's.
 
 from __future__ import annotations
 
+import importlib
 import json
 import runpy
 import sys
@@ -20,11 +21,9 @@ def main(plan_file: str) -> None:
     """
     plan = json.loads(Path(plan_file).read_text())
     runtime: dict[str, object] = {"env_vars": plan["environment"]}
-    if plan["cpu"]:
-        from envhub_trainers.cpu import adapt
-
-        adapt()
-        runtime["worker_process_setup_hook"] = "envhub_trainers.cpu.adapt"
+    changes = importlib.import_module("envhub_trainers.cpu" if plan["cpu"] else "envhub_trainers._masks")
+    changes.adapt()
+    runtime["worker_process_setup_hook"] = f"{changes.__name__}.adapt"
     import ray
 
     ray.init(**plan["ray"], runtime_env=runtime)

@@ -26,6 +26,7 @@ ENVIRONMENT = {
 
 def adapt() -> None:
     """Change what needs changing, as it is imported from now on. Ray calls it in each of its workers."""
+    from envhub_trainers import _masks
     from envhub_trainers.cpu import _deviations  # registers them
 
-    install(_deviations.AFTER, _deviations.AROUND)
+    install({**_masks.AFTER, **_deviations.AFTER}, _deviations.AROUND)
