@@ -1,7 +1,7 @@
 """What a training run is told: a TOML file under flags over a preset, checked before anything starts.
 
-`Config` is the whole of it. `read` puts it together and refuses, by the name of the key, what is unknown or no
-value for it; `check` refuses what does not go together. Neither imports a trainer or asks a hub.
+`Config` is the whole of it. `read` puts it together and refuses, by the name of the key, what is unknown
+or no value for it; `envhub_trainers._rules` refuses what does not go together.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table of the file."""
 
 
-class HubTable(_Table):
+class HubTable(_Table, frozen=True, kw_only=True):
     """Where the environments are."""
 
     urls: list[str] = []
@@ -46,7 +46,7 @@ class HubTable(_Table):
     """`SPEC.KEY=VALUE` for a hub that is started for the run, as `envhub serve --set` takes them."""
 
 
-class DataTable(_Table):
+class DataTable(_Table, frozen=True, kw_only=True):
     """Which tasks are played."""
 
     split: str = "train"
@@ -64,7 +64,7 @@ class DataTable(_Table):
     eval_temperature: Factor = 1.0
 
 
-class TrainTable(_Table):
+class TrainTable(_Table, frozen=True, kw_only=True):
     """How the model is trained. A step is one round of rollouts and the updates on them."""
 
     prompts_per_step: Count = 16
@@ -96,7 +96,7 @@ class TrainTable(_Table):
     """With `asynchronous`: episodes under way go on, with the new weights, when those arrive."""
 
 
-class ResourcesTable(_Table):
+class ResourcesTable(_Table, frozen=True, kw_only=True):
     """What it runs on. A GPU is a logical one where `device` is cpu: a process."""
 
     device: Literal["cpu", "gpu"] = "cpu"
@@ -118,7 +118,7 @@ class ResourcesTable(_Table):
     """Keep the optimizer's state in the machine's memory."""
 
 
-class LogsTable(_Table):
+class LogsTable(_Table, frozen=True, kw_only=True):
     """Where numbers go, beside the terminal, `metrics.jsonl` and TensorBoard."""
 
     wandb_project: str | None = None
@@ -127,7 +127,7 @@ class LogsTable(_Table):
     """Steps between entries."""
 
 
-class Config(_Table):
+class Config(_Table, frozen=True, kw_only=True):
     """A training run."""
 
     algorithm: Algorithm

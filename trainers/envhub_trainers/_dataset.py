@@ -42,7 +42,8 @@ def write(hub: Hub, env: str, split: str, count: int, file: Path, *, multiple_of
     labels = labels[: len(labels) // multiple_of * multiple_of]
     if not labels:
         raise ConfigRefused(
-            f"train.prompts_per_step: split {split!r} of {env} has fewer tasks than the {multiple_of} of a step"
+            f"train.prompts_per_step: split {split!r} of {env} has fewer tasks than the {multiple_of} of a "
+            "step"
         )
     with file.open("w") as out:
         for number, label in enumerate(labels):

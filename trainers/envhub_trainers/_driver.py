@@ -1,4 +1,4 @@
-"""The program of a run: starts Ray, then OpenRLHF's own command in it. `python -m envhub_trainers._driver PLAN`.
+"""The program of a run, `python -m envhub_trainers._driver PLAN`: Ray, and OpenRLHF's own command in it.
 
 OpenRLHF's command starts Ray itself where nobody has, but takes neither the address of a cluster nor the
 environment of its workers. So Ray is up before; everything after is OpenRLHF's.

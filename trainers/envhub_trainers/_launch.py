@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +113,8 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
         made = plan(config, rollout, folder, resume=resume)
         folder.plan.write_text(json.dumps(made.to_dict(), indent=2))
         say(
-            f"training {config.model} with {config.algorithm} on {env}: {config.steps} steps, {made.gpus} processes"
+            f"training {config.model} with {config.algorithm} on {env}: {config.steps} steps, "
+            f"{made.gpus} {'processes' if made.cpu else 'GPUs'}"
         )
         say(f"everything OpenRLHF says is in {folder.log}; the first step takes a while: Ray and vLLM start")
         program = [sys.executable, "-m", "envhub_trainers._driver", str(folder.plan)]
@@ -219,7 +220,7 @@ def _summary(folder: RunFolder, seconds: float) -> Summary:
 
 
 @contextmanager
-def _sigterm_as_interrupt():  # type: ignore[no-untyped-def]
+def _sigterm_as_interrupt() -> Iterator[None]:
     """Let SIGTERM do what Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield

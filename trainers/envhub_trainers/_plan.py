@@ -1,4 +1,4 @@
-"""The OpenRLHF command of a run, and what it needs of Ray. Pure: a plan is made, and printed, without a hub."""
+"""The OpenRLHF command of a run, and what it needs of Ray. A plan is made, and printed, without a hub."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class Plan:
                 " \\\n".join(lines),
                 "environment:",
                 *environment,
-                f"Ray: {cluster}; {self.gpus} {kind} and {self.gpus + SPARE_CPUS} CPU(s) by Ray's count: {shares}",
+                f"Ray: {cluster}; {self.gpus} {kind} and {self.gpus + SPARE_CPUS} CPU(s) by Ray's count: "
+                f"{shares}",
             ]
         )
 

@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -97,7 +97,7 @@ def _end_with_parent() -> None:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts():  # type: ignore[no-untyped-def]
+def _deaf_to_interrupts() -> Iterator[None]:
     """A second Ctrl-C, of the impatient, must not leave half of it running."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -116,7 +116,7 @@ def _ask_to_end(child: subprocess.Popen[str], patience_s: float) -> None:
 
 
 def _descendants() -> set[int]:
-    """The children of this process, their children, and so on, the dead that nobody has asked after included."""
+    """The children of this process, their children, and so on; also the dead that nobody has asked after."""
     parents: dict[int, int] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):

@@ -117,7 +117,8 @@ def _batches(config: Config) -> Iterator[str]:
     if train.batch_size % (train.micro_batch_size * ranks):
         yield (
             f"train.batch_size: {train.batch_size} can't be shared by {ranks} process(es) in batches of "
-            f"train.micro_batch_size = {train.micro_batch_size}: a multiple of {train.micro_batch_size * ranks}"
+            f"train.micro_batch_size = {train.micro_batch_size}: a multiple of "
+            f"{train.micro_batch_size * ranks}"
         )
     if episodes % train.batch_size:
         yield (
@@ -136,11 +137,11 @@ def _placement(config: Config) -> Iterator[str]:
     models, engines = resources.nodes * resources.gpus, resources.engines * resources.tensor_parallel
     if resources.colocate and not config.train.asynchronous and models != engines:
         yield (
-            f"resources.colocate: needs as many GPUs for engines (engines x tensor_parallel = {engines}) as for "
-            f"the policy (nodes x gpus = {models})"
+            f"resources.colocate: needs as many GPUs for engines (engines x tensor_parallel = {engines}) as "
+            f"for the policy (nodes x gpus = {models})"
         )
     if resources.nodes > 1 and resources.ray_address is None:
-        yield "resources.nodes: more than one needs a Ray cluster to join: resources.ray_address, or --ray-address"
+        yield "resources.nodes: more than one needs a Ray cluster to join: --ray-address"
 
 
 def _device(config: Config) -> Iterator[str]:
@@ -168,13 +169,14 @@ def _model(config: Config) -> Iterator[str]:
     try:
         said = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as error:
-        yield f"model: {folder} has no config.json that can be read ({error}): it has to be in Hugging Face's format"
+        yield f"model: {folder} is no model in Hugging Face's format: its config.json: {error}"
         return
     heads = said.get("num_attention_heads")
     size = said.get("head_dim") or (said["hidden_size"] // heads if heads and "hidden_size" in said else None)
     if config.resources.device == "cpu" and size is not None and size not in VLLM_CPU_HEADS:
         yield (
-            f"model: its attention heads have size {size}; on CPUs vLLM knows {', '.join(map(str, VLLM_CPU_HEADS))}"
+            f"model: its attention heads have size {size}; on CPUs vLLM knows "
+            f"{', '.join(map(str, VLLM_CPU_HEADS))}"
         )
     if config.train.max_tokens > said.get("max_position_embeddings", config.train.max_tokens):
         yield (

@@ -36,7 +36,7 @@ def after(module: str) -> Callable[[Change], Change]:
 
 
 @after("torch")
-def cpu_as_current_device(torch: ModuleType) -> None:
+def cpu_as_current_device(torch: Any) -> None:
     """OpenRLHF asks `torch.cuda` for the device to put things on, and waits for it; a CPU build raises."""
     torch.cuda.current_device = lambda: "cpu"
     torch.cuda.set_device = lambda device: None
@@ -47,20 +47,21 @@ def cpu_as_current_device(torch: ModuleType) -> None:
 
 
 @after("deepspeed.comm.torch")
-def no_shared_memory_kernel(comm: ModuleType) -> None:
+def no_shared_memory_kernel(comm: Any) -> None:
     """DeepSpeed compiles a shared-memory all-reduce at its first use of gloo, which takes minutes.
 
-    A compiler that is killed leaves a lock file that hangs every later run. Without it gloo does the reducing.
+    A compiler that is killed leaves a lock file that hangs every later run. Without it gloo reduces.
     """
     comm.build_shm_op = lambda: None
 
 
 @after("deepspeed.runtime.zero.partition_parameters")
-def wait_for_every_gather(module: ModuleType) -> None:
+def wait_for_every_gather(module: Any) -> None:
     """ZeRO-3 starts an all-gather for each parameter and waits for the last of them only.
 
-    That is enough for NCCL, whose work is ordered. Gloo's is not: parameters were used before they had arrived,
-    and a run trained on wrong weights without a sign of it. So each gather is complete when it returns.
+    That is enough for NCCL, whose work is ordered. Gloo's is not: parameters were used before they had
+    arrived, and a run trained on wrong weights without a sign of it. So each gather is complete when it
+    returns.
     """
     dist = module.dist
 
@@ -115,14 +116,14 @@ AROUND["openrlhf.models.ring_attn_utils"].append(flash_attention_names)
 
 
 @after("openrlhf.utils.deepspeed.deepspeed")
-def cpu_device_mesh(module: ModuleType) -> None:
+def cpu_device_mesh(module: Any) -> None:
     """The device mesh of a strategy is built for the literal "cuda"."""
     build = module.init_device_mesh
     module.init_device_mesh = lambda _device, *args, **options: build("cpu", *args, **options)
 
 
 @after("openrlhf.utils.deepspeed.deepspeed")
-def moving_average_on_cpu(module: ModuleType) -> None:
+def moving_average_on_cpu(module: Any) -> None:
     """The policy's trainer asks for the moving average of the weights on the literal "cuda"."""
     strategy = module.DeepspeedStrategy
     average = strategy.moving_average
@@ -132,7 +133,7 @@ def moving_average_on_cpu(module: ModuleType) -> None:
 
 
 @after("openrlhf.utils.deepspeed.deepspeed")
-def adam_of_torch(module: ModuleType) -> None:
+def adam_of_torch(module: Any) -> None:
     """DeepSpeed takes its own Adam for the CPU accelerator and compiles it at first use: five minutes."""
     configure = module.get_train_ds_config
 
@@ -147,7 +148,7 @@ def adam_of_torch(module: ModuleType) -> None:
 
 
 @after("openrlhf.trainer.ppo_utils.replay_buffer")
-def replay_buffer_on_cpu(module: ModuleType) -> None:
+def replay_buffer_on_cpu(module: Any) -> None:
     """A replay buffer names its device f"cuda:{index}"."""
     buffer = module.NaiveReplayBuffer
     start = buffer.__init__
@@ -166,7 +167,7 @@ def replay_buffer_on_cpu(module: ModuleType) -> None:
 
 
 @after("argparse")
-def fp32_on_the_command_line(argparse: ModuleType) -> None:
+def fp32_on_the_command_line(argparse: Any) -> None:
     """OpenRLHF trains in bf16 or fp16, which CPUs compute slower than fp32, and less exactly."""
     add = argparse.ArgumentParser.add_argument
 
@@ -180,14 +181,14 @@ def fp32_on_the_command_line(argparse: ModuleType) -> None:
 
 
 @after("openrlhf.utils.utils")
-def fp32_as_torch_dtype(module: ModuleType) -> None:
+def fp32_as_torch_dtype(module: Any) -> None:
     """The other half of `fp32_on_the_command_line`."""
     convert = module.convert_to_torch_dtype
     module.convert_to_torch_dtype = lambda name: module.torch.float32 if name == "fp32" else convert(name)
 
 
 @after("openrlhf.trainer.ray.ppo_actor")
-def weights_through_ray(module: ModuleType) -> None:
+def weights_through_ray(module: Any) -> None:
     """OpenRLHF sends weights to vLLM by NCCL or CUDA IPC, a parameter at a time; CPUs have neither.
 
     They go through Ray's object store instead, all at once, and what arrived is verified.
@@ -202,7 +203,7 @@ def weights_through_ray(module: ModuleType) -> None:
 
 
 @after("vllm")
-def engine_arguments(vllm: ModuleType) -> None:
+def engine_arguments(vllm: Any) -> None:
     """OpenRLHF starts engines in bfloat16, with a worker that receives weights by NCCL."""
     from envhub_trainers.cpu import DTYPE_VARIABLE
 
@@ -213,4 +214,4 @@ def engine_arguments(vllm: ModuleType) -> None:
         extension = "envhub_trainers.cpu._engine.WeightReceiver"
         return AsyncEngineArgs(*args, **{**options, "dtype": dtype, "worker_extension_cls": extension})
 
-    vllm.AsyncEngineArgs = arguments  # type: ignore[attr-defined]
+    vllm.AsyncEngineArgs = arguments

@@ -9,8 +9,8 @@ from typing import Any
 
 import vllm._custom_ops
 
-# oneDNN packs the weights at loading and multiplies with its packed copy from then on: weights that are loaded
-# later would change nothing, silently.
+# oneDNN packs the weights at loading and multiplies with its packed copy from then on: weights that are
+# loaded later would change nothing, silently.
 vllm._custom_ops._supports_onednn = False
 
 

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import ModuleType
+from typing import Any
 
-Change = Callable[[ModuleType], None]
+Change = Callable[[Any], None]
 Surrounding = Callable[[], AbstractContextManager[None]]
 
 

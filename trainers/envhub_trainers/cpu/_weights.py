@@ -1,11 +1,13 @@
 """From the policy to the engines: every weight at once, through Ray, verified by what the engines then say.
 
-After each transfer every engine is asked for the log-probabilities of a fixed sequence and the policy computes
-the same. They agree to about 1e-6 in fp32; a wrong, missing or stale weight shows at once and ends the run.
+After each transfer every engine is asked for the log-probabilities of a fixed sequence and the policy
+computes the same. They agree to about 1e-6 in fp32; a wrong, missing or stale weight shows at once and ends
+the run.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -17,7 +19,7 @@ TOLERANCE = {"fp32": 1e-3, "bf16": 0.25, "fp16": 0.05}
 
 
 class WeightsDiffer(RuntimeError):
-    """An engine does not compute what the policy computes, although it was just given the policy's weights."""
+    """An engine does not compute what the policy computes, although it was given the policy's weights."""
 
 
 def send_to_engines(trainer: Any) -> None:
@@ -101,20 +103,24 @@ def _check(trainer: Any) -> None:
         return
     trainer.envhub_expected = None
     expected, asked, started = due
-    gap = 0.0
-    for answer in ray.get(asked):
-        tokens = answer.prompt_token_ids[1:]
-        said = [entry[token].logprob for token, entry in zip(tokens, answer.prompt_logprobs[1:], strict=True)]
-        gap = max([gap, *(abs(a - b) for a, b in zip(expected, said, strict=True))])
+    gap = max(largest_gap(expected, answer) for answer in ray.get(asked))
     tolerance = TOLERANCE[trainer.args.ds.param_dtype]
     if gap > tolerance:
         raise WeightsDiffer(
-            f"weight transfer {trainer.envhub_sent} went wrong: on {PROBE_TOKENS} fixed tokens the policy and "
-            f"vLLM differ by {gap:.3g} in a log-probability, where {tolerance:g} would be rounding. The run "
-            "would train on samples of another model."
+            f"weight transfer {trainer.envhub_sent} went wrong: on {PROBE_TOKENS} fixed tokens the policy "
+            f"and vLLM differ by {gap:.3g} in a log-probability, where {tolerance:g} would be rounding. The "
+            "run would train on samples of another model."
         )
     print(
         f"envhub: weights {trainer.envhub_sent} in {len(asked)} engine(s), largest difference of a "
         f"log-probability {gap:.2e}, {time.monotonic() - started:.2f} s",
         flush=True,
     )
+
+
+def largest_gap(expected: list[float], answer: Any) -> float:
+    """The largest difference between log-probabilities and an engine's; infinite where one is no number."""
+    tokens, entries = answer.prompt_token_ids[1:], answer.prompt_logprobs[1:]
+    said = [entry[token].logprob for token, entry in zip(tokens, entries, strict=True)]
+    gaps = [abs(a - b) for a, b in zip(expected, said, strict=True)]
+    return max(math.inf if math.isnan(gap) else gap for gap in gaps)
