@@ -131,10 +131,15 @@ class Choice:
 
             yield _policies.load(self.policy, env, self.random_moves)
             return
+        assert self.model is not None  # `check` saw to it
+        if self.endpoint is None:
+            from envhub_trainers import _local
+
+            yield _local.player(Path(self.model), style, self.temperature, self.max_tokens)
+            return
         from envhub_trainers import _talking
         from envhub_trainers._endpoint import ChatEndpoint
 
-        assert self.model is not None and self.endpoint is not None
         sampling: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         endpoint = ChatEndpoint(
             self.endpoint,
@@ -193,7 +198,8 @@ async def _play(
                     collected = await collect(hub, served, plan, player, out, bar)
             return Played(collected, style)
     except ModuleNotFoundError as missing:
-        raise CommandError(f"{missing.name} is not installed: {install('eval')}") from None
+        extra = "eval" if missing.name == "tenacity" else "train-cpu"
+        raise CommandError(f"{missing.name} is not installed: {install(extra)}") from None
     except (EnvHubError, HookNotFound, NoSuchPolicy, RunInvalid, Stopped, ValueError) as error:
         raise CommandError(str(error)) from None
 

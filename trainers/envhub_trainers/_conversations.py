@@ -76,6 +76,11 @@ class Conversation:
         self._seen = observation
         self.messages.append({"role": "user", "content": self._style.prompt.message(view)})
 
+    @property
+    def over(self) -> bool:
+        """Whether there is no room for another answer."""
+        return 0 < self._style.turns <= self._turn
+
     def say(self, answer: str) -> None:
         """Take the agent's answer."""
         self._turn += 1

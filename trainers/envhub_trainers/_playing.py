@@ -150,7 +150,7 @@ async def _decide(policy: Policy, observation: Any, info: dict[str, Any], episod
             raise Stopped(f"the model can't be asked: {error}") from error
         raise _PolicyFailed(f"model_refused: {error}") from error
     except Unreadable as error:
-        raise _PolicyFailed(f"unreadable: {error}") from error
+        raise _PolicyFailed(f"unreadable_answers: {error}") from error
     except Exception as error:
         raise _PolicyFailed(f"policy_error: {type(error).__name__}: {error}") from error
     finally:

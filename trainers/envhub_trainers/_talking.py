@@ -16,7 +16,8 @@ Speaker = Callable[[Sequence[Message]], Awaitable[Answer]]
 """Answers the conversation of one episode, each time with its whole history."""
 
 ANSWERS = 3
-"""How often a model is asked for one action; each unreadable answer tells it what was wrong."""
+"""How often a model is asked for one action, where the environment has no limit of steps. Where it has one,
+an answer that can't be read uses up a step, as in training."""
 
 
 def player(endpoint: ChatEndpoint, style: Style) -> Player:
@@ -54,16 +55,19 @@ class Talker:
         self._form = style.form
         self._space = spaces.from_json(style.served.action.get("space"))
         self._conversation = Conversation(style)
+        self._limited = style.turns > 0
 
     async def __call__(self, observation: Any, info: dict[str, Any]) -> Any:
         """Return the model's action.
 
         Raises:
-            Unreadable: None of its answers names one.
+            Unreadable: None of its answers names one, and it may not answer again.
             EndpointFailed: The model's endpoint gave no answer.
             EndpointRefused: It will not.
         """
         self.replies, self.problems = [], []
+        if self._conversation.over:
+            raise Unreadable("the answers that could not be read have used up the steps of the episode")
         self._conversation.see(observation, info)
         while True:
             answer = await self._speaker(self._conversation.messages)
@@ -74,6 +78,6 @@ class Talker:
             except FormatError as error:
                 cut = " (it was cut at the limit of tokens)" if answer.cut else ""
                 self.problems.append(f"{error}{cut}")
-                if len(self.problems) == ANSWERS:
+                if self._conversation.over or (not self._limited and len(self.problems) == ANSWERS):
                     raise Unreadable(f"{error}{cut}") from error
                 self._conversation.see(observation, info, self.problems[-1])

@@ -277,15 +277,26 @@ async def test_an_unreadable_answer_is_said_to_the_model_which_may_answer_again(
     assert episode.problems[0][0] in told
 
 
-async def test_a_model_that_never_names_an_action_fails_its_episode(
-    url: str, tmp_path: Path, chat_server: Any
-) -> None:
-    server = chat_server(*["text: no"] * 3)
+async def test_answers_that_can_not_be_read_use_up_steps(url: str, tmp_path: Path, chat_server: Any) -> None:
+    server = chat_server(*["text: no"] * 10)
     collected = await chat(url, server, tmp_path, limit=2, concurrency=1)
     assert (collected.done, collected.successes) == (2, 1)
     first, second = Run(tmp_path).episodes()
-    assert first.outcome == "failed" and str(first.error).startswith("unreadable: ")
-    assert first.invalid_actions == 3 and second.success
+    assert first.outcome == "failed" and str(first.error).startswith("unreadable_answers: ")
+    assert (first.invalid_actions, first.actions) == (10, []) and second.success
+
+
+async def test_where_there_is_no_limit_of_steps_three_answers_are_enough(
+    url: str, tmp_path: Path, chat_server: Any
+) -> None:
+    endpoint = ChatEndpoint(chat_server(*["text: no"] * 3).url, "tiny")
+    async with AsyncHub(url) as hub:
+        served = await hub.env("echo")
+        player = talking_player(endpoint, Style(served, form_name="fenced"))
+        await collect(hub, served, Plan(limit=1), player, tmp_path)
+    await endpoint.close()
+    (episode,) = Run(tmp_path).episodes()
+    assert (episode.outcome, episode.invalid_actions) == ("failed", 3)
 
 
 async def test_an_endpoint_that_fails_for_good_is_a_fault(url: str, tmp_path: Path, chat_server: Any) -> None:
