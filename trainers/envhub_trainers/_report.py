@@ -52,7 +52,7 @@ def pairs(found: Comparison) -> list[str]:
         f"only the second in {found.only_second}."
     ]
     if found.unpaired:
-        said.append(f"{found.unpaired} episodes were left out: only one of the runs has their task.")
+        said.append(f"Left out, because only one of the runs has their task: {found.unpaired}.")
     return said
 
 
@@ -117,11 +117,11 @@ def remarks(found: Evaluation) -> list[str]:
     """How episodes ended that did not end by themselves, and what infrastructure faults there were."""
     total = found.total
     ends = {
-        "ended by a failure of the policy": total.failed,
-        "cut by the run's limit of steps": total.unfinished,
-        "cut by the environment": total.truncated,
+        "Ended by a failure of the policy": total.failed,
+        "Cut by the run's limit of steps": total.unfinished,
+        "Cut by the environment": total.truncated,
     }
-    return [f"{count} episodes were {said}." for said, count in ends.items() if count] + [_faults(found)]
+    return [f"{said}: {count}." for said, count in ends.items() if count] + [_faults(found)]
 
 
 def _faults(found: Evaluation) -> str:
@@ -129,8 +129,8 @@ def _faults(found: Evaluation) -> str:
         return "No infrastructure faults."
     said = ", ".join(f"{count} {code}" for code, count in sorted(found.faults.items()))
     return (
-        f"Infrastructure faults, which are no scores: {said}; {found.retried} episodes were played again, "
-        f"{len(found.lost)} are missing."
+        f"Infrastructure faults, which are no scores: {said}. Episodes played again: {found.retried}; missing: "
+        f"{len(found.lost)}."
     )
 
 

@@ -68,7 +68,10 @@ def test_faults_are_counted_apart(tmp_path: Path, made: Any) -> None:
     assert (found.total.episodes, found.total.success_rate) == (1, 1.0)
     assert found.faults == {"session_lost": 1, "step_timeout": 2}
     assert (found.retried, found.lost) == (1, [3])
-    assert "no scores: 1 session_lost, 2 step_timeout; 1 episodes" in _report.evaluation(found)
+    assert (
+        "no scores: 1 session_lost, 2 step_timeout. Episodes played again: 1; missing: 1."
+        in _report.evaluation(found)
+    )
 
 
 def test_nothing_is_said_of_an_empty_run(tmp_path: Path, made: Any) -> None:
@@ -112,7 +115,7 @@ def test_a_run_is_as_good_as_itself(tmp_path: Path, made: Any) -> None:
 def test_tasks_that_only_one_has_are_left_out(tmp_path: Path, made: Any) -> None:
     found = compare(*runs(tmp_path, made, "11011", "110", split="test", offset=0))
     assert (found.pairs, found.unpaired, found.first_total.episodes) == (3, 2, 3)
-    assert "2 episodes were left out" in _report.comparison(found)
+    assert "only one of the runs has their task: 2." in _report.comparison(found)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +160,7 @@ def test_a_report_reads_well(mixed: Path) -> None:
     assert report.startswith("# frozenlake: expert\n")
     assert "| all | 10 | 60.0% [31.3, 83.2] | 0.60 [" in report
     assert "| size 3 | 5 | " in report
-    assert "1 episodes were ended by a failure of the policy." in report
+    assert "Ended by a failure of the policy: 1." in report
     assert "| data | sha256:00 |" in report and "| lock | none (host) |" in report
     assert "Without success: test-6, test-7, test-8, test-9." in report
     assert "No infrastructure faults." in report
