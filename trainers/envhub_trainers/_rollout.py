@@ -171,35 +171,54 @@ class Rollout:
 
 
 class Episode:
-    """Plays one episode.
+    """Plays one episode: `begin`, then `run`.
 
     Args:
         env: The environment, in a session of its own.
         agent: How the model is talked to.
         engine: What samples.
         start: What to play.
-        ends_at: When its time is over, on the clock of the running event loop.
     """
 
-    def __init__(self, env: AsyncEnv, agent: Agent, engine: Engine, start: Start, ends_at: float) -> None:
+    def __init__(self, env: AsyncEnv, agent: Agent, engine: Engine, start: Start) -> None:
         self.rollout = Rollout(task=start.task, seed=start.seed)
         self._start = start
         self._env = env
         self._agent = agent
         self._engine = engine
-        self._ends_at = ends_at
+        self._ends_at: float | None = None
         self._info: Mapping[str, Any] = {}
         self._before: Any = None
 
-    async def run(self) -> None:
-        """Play to the end.
+    async def begin(self) -> None:
+        """Wait for a replica and reset it.
+
+        Raises:
+            EnvHubError: The hub or the environment failed.
+        """
+        into, start = self.rollout, self._start
+        options = {"task": start.task, "split": start.split}
+        given = {name: value for name, value in options.items() if value is not None}
+        began = time.perf_counter()
+        try:
+            into.final, self._info = await self._env.reset(seed=start.seed, options=given)
+        finally:
+            into.env_s += time.perf_counter() - began
+        into.session, into.seed = self._env.session_id, self._env.episode_seed
+        into.task = self._info.get("task", into.task)
+
+    async def run(self, ends_at: float | None = None) -> None:
+        """Play to the end what has begun.
+
+        Args:
+            ends_at: When its time is over, on the clock of the running event loop.
 
         Raises:
             EnvHubError: The hub or the environment failed.
             EngineFailed: The engine did.
             OutOfTime: The environment did not answer in time.
         """
-        await self._reset()
+        self._ends_at = ends_at
         message = self._agent.prompt.message(self._view(None))
         system = self._agent.prompt.system(self._env.env_info, self._agent.form)
         self.rollout.ids = self._agent.chat.opening(system, message)
@@ -219,21 +238,6 @@ class Episode:
             self._pad(between)
 
     # -- the environment ----------------------------------------------------------------------------
-
-    async def _reset(self) -> None:
-        into, start = self.rollout, self._start
-        options = {"task": start.task, "split": start.split}
-        given = {name: value for name, value in options.items() if value is not None}
-        began = time.perf_counter()
-        try:
-            async with asyncio.timeout_at(self._ends_at):
-                into.final, self._info = await self._env.reset(seed=start.seed, options=given)
-        except TimeoutError as error:
-            raise OutOfTime("the episode's time was over before the environment was reset") from error
-        finally:
-            into.env_s += time.perf_counter() - began
-        into.session, into.seed = self._env.session_id, self._env.episode_seed
-        into.task = self._info.get("task", into.task)
 
     async def _act(self, turn: Turn) -> None:
         """Take the action that the answer names, if it names one."""

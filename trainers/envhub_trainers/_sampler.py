@@ -237,27 +237,24 @@ class _Play:
         async with self._sampler.hubs.place(self._asked) as place:
             sample.waited_s += time.monotonic() - queued
             self.hub = place.hub.url
-            now = asyncio.get_running_loop().time()
-            if self._ends_at is None:
-                self._ends_at = now + settings.episode_deadline_s
-            left = max(0.0, self._ends_at - now)
-            try:
-                async with asyncio.timeout_at(self._ends_at):
-                    env = await place.hub.make(settings.env, wait_s=left, labels=settings.labels)
-            except TimeoutError as error:
-                raise OutOfTime(f"{self.hub} did not answer in the episode's time") from error
+            left = settings.episode_deadline_s
+            if self._ends_at is not None:  # a try before this one had begun
+                left = max(0.0, self._ends_at - asyncio.get_running_loop().time())
+            env = await place.hub.make(settings.env, wait_s=left, labels=settings.labels)
             async with env:
-                await self._play(env, start, self._ends_at)
+                await self._play(env, start)
 
-    async def _play(self, env: AsyncEnv, start: Start, ends_at: float) -> None:
-        episode = Episode(env, self._agent, self._engine, start, ends_at)
+    async def _play(self, env: AsyncEnv, start: Start) -> None:
+        episode = Episode(env, self._agent, self._engine, start)
         self._sample.rollout = episode.rollout
-        await episode.run()
+        await episode.begin()
+        if self._ends_at is None:
+            self._ends_at = asyncio.get_running_loop().time() + self._settings.episode_deadline_s
+        await episode.run(self._ends_at)
         if not episode.rollout.turns:
             raise NothingSampled(
                 f"the episode ended by {episode.rollout.truncated_by!r} before the model had answered once: "
-                f"its first message has {len(episode.rollout.ids)} tokens of the "
-                f"{self._agent.limits.max_tokens} there are"
+                f"its first message has {len(episode.rollout.ids)} tokens, of {self._agent.limits.max_tokens}"
             )
 
     def _fault(self, error: Exception) -> None:

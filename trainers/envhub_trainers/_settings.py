@@ -112,7 +112,8 @@ class RolloutSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     max_turn_tokens: Count | None = 512
     """Tokens of one answer; None: whatever the context has room for."""
     episode_deadline_s: Seconds = 900.0
-    """Seconds from an episode's first request to its last, whatever was tried again meanwhile."""
+    """Seconds from an episode's first observation to its end, with what was tried again meanwhile; and how
+    long a hub may take to find a replica for it."""
 
     reward: list[Reward] = msgspec.field(default_factory=lambda: [OutcomeReward()])
     """The parts of the reward, which are added up."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from envhub_sdk import _retry
 from envhub_trainers._rollout import Generation
 
 CORPUS = [
@@ -88,6 +89,11 @@ def make_tokenizer(template: str | None, end: str = "<|im_end|>") -> Any:
     return transformers.PreTrainedTokenizerFast(
         tokenizer_object=bpe, eos_token=end.strip(), pad_token="<pad>", chat_template=template
     )
+
+
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.01)
 
 
 @dataclass

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 
-from envhub_sdk import ConnectFailed, EnvHubError, UnknownEnv, _retry
+from envhub_sdk import ConnectFailed, EnvHubError, UnknownEnv
 from envhub_trainers import _hubs
 from envhub_trainers._faults import is_hopeless
 from envhub_trainers._hubs import Hubs, HubsDiffer, NoHub
@@ -17,7 +17,6 @@ NOBODY = "http://127.0.0.1:9"
 def quick(monkeypatch):
     monkeypatch.setattr(_hubs, "PROBE_S", 0.05)
     monkeypatch.setattr(_hubs, "AWAY_S", 0.5)
-    monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.01)
 
 
 @contextlib.asynccontextmanager

@@ -32,11 +32,11 @@ async def play(
         limits or Limits(LONG, 20),
     )
     async with AsyncHub(url) as hub, await hub.make(env) as made:
-        ends_at = asyncio.get_running_loop().time() + 600.0
-        episode = Episode(made, agent, engine, start or Start(seed=3), ends_at)
+        episode = Episode(made, agent, engine, start or Start(seed=3))
         if isinstance(engine, LastMinute):
             engine.episode = episode
         try:
+            await episode.begin()
             await episode.run()
         except Exception as error:
             error.rollout = episode.rollout

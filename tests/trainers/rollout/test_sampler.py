@@ -214,7 +214,7 @@ async def test_stragglers_are_cut_at_the_deadline(url, sampler, chatml, answers,
     made = sampler(url, episode_deadline_s=0.2)
     got = await sample(made, chatml(answers(["hang"])))
     await made.close()
-    assert got.masked and got.faults in (["deadline"], ["deadline", "deadline"])
+    assert got.masked and got.faults == ["deadline"]
 
 
 # -- hubs and workers that die ----------------------------------------------------------------------
