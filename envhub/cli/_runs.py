@@ -202,6 +202,8 @@ async def _play(
         raise CommandError(f"{missing.name} is not installed: {install(extra)}") from None
     except (EnvHubError, HookNotFound, NoSuchPolicy, RunInvalid, Stopped, ValueError) as error:
         raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(f"can't write into {out}: {error.strerror or error}") from None
 
 
 class _Bar:

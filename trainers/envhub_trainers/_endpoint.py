@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -19,6 +20,7 @@ RETRIED = frozenset({408, 409, 425, 429})
 LONGEST_RETRY_AFTER_S = 600.0
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
+NEVER_ANSWERED = 0
 _NO_MONEY = "insufficient_quota"  # a 429 that does not pass
 
 _log = logging.getLogger("envhub_trainers")
@@ -32,7 +34,7 @@ class EndpointRefused(Exception):
     """The endpoint will not answer this request.
 
     Attributes:
-        status: HTTP status of the refusal.
+        status: HTTP status of the refusal; `NEVER_ANSWERED` of an endpoint that was never heard of.
     """
 
     def __init__(self, message: str, status: int) -> None:
@@ -67,6 +69,9 @@ class ChatEndpoint:
         sampling: Further fields of each request: `temperature`, `max_tokens`, …
         timeout_s: How long one answer may take.
         tries: How often a request is sent at most.
+
+    Raises:
+        ValueError: `url` is no http or https URL.
     """
 
     def __init__(
@@ -83,24 +88,29 @@ class ChatEndpoint:
         self.model = model
         self.sampling = dict(sampling or {})
         self._tries = tries
+        self._reached = False
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url!r} is no URL of an endpoint: write it like http://127.0.0.1:8001/v1")
         self._client = httpx.AsyncClient(
             headers={"authorization": f"Bearer {key}"} if key else {},
             timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 10.0), pool=None),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=256),
+            trust_env=parts.hostname
+            not in ("localhost", "127.0.0.1", "::1"),  # no proxy reaches this machine
         )
 
-    async def ask(self, messages: Sequence[Mapping[str, str]], seed: int | None = None) -> Answer:
+    async def ask(self, messages: Sequence[Mapping[str, str]]) -> Answer:
         """Return the model's answer to a conversation.
 
         Raises:
             EndpointFailed: No usable answer came.
-            EndpointRefused: The request, the key or the model is refused.
+            EndpointRefused: The request, the key or the model is refused; or there never was an answer, to
+                this request or any other.
         """
         from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, stop_after_attempt
 
         body = {"model": self.model, "messages": list(messages), **self.sampling}
-        if seed is not None:
-            body["seed"] = seed
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._tries),
             wait=_pause,
@@ -113,7 +123,10 @@ class ChatEndpoint:
             return await retrying(self._ask_once, body)
         except RetryError as last:
             reason = last.last_attempt.exception()
-            raise EndpointFailed(f"{reason} (asked {self._tries} times)") from reason
+            message = f"{reason} (asked {self._tries} times)"
+            if self._reached:
+                raise EndpointFailed(message) from reason
+            raise EndpointRefused(f"{message}: is there an endpoint?", NEVER_ANSWERED) from reason
 
     async def close(self) -> None:
         """Close the connections."""
@@ -124,6 +137,7 @@ class ChatEndpoint:
             response = await self._client.post(f"{self.url}/chat/completions", json=body)
         except httpx.TransportError as error:
             raise _Unanswered(f"no answer from {self.url}: {error!r}") from error
+        self._reached = True
         if not response.is_success:
             raise _failure(response, self.url)
         try:

@@ -33,7 +33,7 @@ from envhub_sdk import (
     UnknownTask,
     spaces,
 )
-from envhub_trainers._endpoint import EndpointFailed, EndpointRefused
+from envhub_trainers._endpoint import NEVER_ANSWERED, EndpointFailed, EndpointRefused
 from envhub_trainers._policies import Policy, Unreadable
 from envhub_trainers._runs import Episode
 
@@ -47,7 +47,7 @@ _HOPELESS = (
     NotFound,
     HubClosed,
 )
-_ENDPOINT_HOPELESS = frozenset({401, 402, 403, 404, 405, 429})
+_ENDPOINT_HOPELESS = frozenset({NEVER_ANSWERED, 401, 402, 403, 404, 405, 429})
 
 
 class Faulted(Exception):

@@ -129,8 +129,8 @@ def _faults(found: Evaluation) -> str:
         return "No infrastructure faults."
     said = ", ".join(f"{count} {code}" for code, count in sorted(found.faults.items()))
     return (
-        f"Infrastructure faults, which are no scores: {said}. Episodes played again: {found.retried}; missing: "
-        f"{len(found.lost)}."
+        f"Infrastructure faults, which are no scores: {said}. Episodes played again: {found.retried}; "
+        f"missing: {len(found.lost)}."
     )
 
 

@@ -225,7 +225,7 @@ class WritableRun(Run):
                 facts = msgspec.structs.replace(facts, id=secrets.token_hex(8))
                 _write_whole(folder / "run.json", msgspec.json.format(msgspec.json.encode(facts)))
             super().__init__(folder)
-            _check_same(folder, self.facts, facts)
+            check_same(folder, self.facts, facts)
             for file in (self._lines, self._faults):
                 _cut_torn_line(file)
             self.done = set(self.places())
@@ -266,7 +266,12 @@ def _lock(file: BinaryIO, folder: Path) -> None:
         ) from None
 
 
-def _check_same(folder: Path, before: Facts, now: Facts) -> None:
+def check_same(folder: Path, before: Facts, now: Facts) -> None:
+    """Refuse to go on with another run.
+
+    Raises:
+        RunInvalid: What identifies the two differs.
+    """
     old, new = (msgspec.to_builtins(facts) for facts in (before, now))
     for key in old:
         if key != "id" and old[key] != new[key]:

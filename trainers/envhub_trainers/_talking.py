@@ -31,7 +31,7 @@ def player(endpoint: ChatEndpoint, style: Style) -> Player:
     }
 
     def make(seed: int) -> Policy:
-        return Talker(lambda messages: endpoint.ask(messages, seed), style)
+        return Talker(endpoint.ask, style)
 
     return Player(facts, make)
 

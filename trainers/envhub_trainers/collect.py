@@ -17,10 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from envhub_sdk import AsyncEnv, AsyncHub, Busy, EnvInfo
+from envhub_sdk import AsyncEnv, AsyncHub, Busy, EnvHubError, EnvInfo, TransportError
+from envhub_sdk._session import Settings
 from envhub_trainers._playing import Faulted, Job, Stopped, limits_of, play
 from envhub_trainers._policies import Player
-from envhub_trainers._runs import Episode, Facts, Fault, Run, RunInvalid, WritableRun
+from envhub_trainers._runs import Episode, Facts, Fault, Run, RunInvalid, WritableRun, check_same
 
 __all__ = ["Collected", "Episode", "Facts", "Plan", "Player", "Run", "RunInvalid", "Stopped", "collect"]
 
@@ -105,6 +106,7 @@ async def collect(
         RunInvalid: The folder has another run, or another process plays it.
         Stopped: The run can't be played: no such split, no replica, a policy that nobody answers for.
         EnvHubError: The hub can't be asked for its tasks.
+        OSError: The folder can't be written to.
     """
     jobs = await _jobs(hub, served, plan)
     run = WritableRun(folder, _facts(served, plan, player))
@@ -147,12 +149,13 @@ class _Playing:
             async with asyncio.TaskGroup() as group:
                 for _ in range(workers):
                     group.create_task(self._work())
-        except* Stopped as several:
+            await self._check_environment()
+        except* (Stopped, OSError) as several:
             raise several.exceptions[0] from None
 
     async def _work(self) -> None:
         self._workers += 1
-        env = await self._environment()
+        env = self._environment()
         try:
             while self._todo and self.collected.lost <= self._plan.max_lost:
                 job, attempt = self._todo.popleft()
@@ -166,14 +169,29 @@ class _Playing:
                 except Faulted as fault:
                     self._note(fault, job, attempt)
                     await env.close()
-                    env = await self._environment()
+                    await self._check_environment()
+                    env = self._environment()
         finally:
             self._workers -= 1
             await env.close()
 
-    async def _environment(self) -> AsyncEnv:
+    def _environment(self) -> AsyncEnv:
         labels = {"run": self._run.facts.id, "policy": str(self._player.facts.get("name", ""))[:100]}
-        return await self._hub.make(self._served.name, labels=labels, wait_s=self._plan.wait_s)
+        return AsyncEnv(self._hub, self._served, Settings(wait_s=self._plan.wait_s, labels=labels))
+
+    async def _check_environment(self) -> None:
+        """See to it that a hub that was away has come back with the same environment.
+
+        Raises:
+            Stopped: It has another one.
+        """
+        try:
+            now = await self._hub.env(self._served.name)
+            check_same(self._run.folder, self._run.facts, _facts(now, self._plan, self._player))
+        except (TransportError, Busy):
+            return  # it is away: the next episode will tell
+        except (EnvHubError, RunInvalid) as difference:
+            raise Stopped(f"the hub has come back with another environment: {difference}") from None
 
     async def _play(self, env: AsyncEnv, job: Job, attempt: int) -> Episode:
         policy = self._player.make(job.seed)

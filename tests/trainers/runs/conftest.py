@@ -46,6 +46,11 @@ class HubProcess:
             [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
 
+    def change(self, *arguments: str) -> None:
+        """Start again, with other arguments."""
+        self._arguments = arguments
+        self.start()
+
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()

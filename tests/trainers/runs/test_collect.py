@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from envhub.cli import main
 from envhub.record import read_exported
 from envhub_sdk import AsyncHub
 from envhub_trainers import _policies
@@ -209,6 +210,40 @@ async def test_a_hub_that_dies_and_comes_back_costs_no_episode(
     assert all(episode.actions == ["1", "2", "3", "4"] for episode in episodes)
 
 
+async def test_a_hub_that_comes_back_with_another_environment_stops_the_run(
+    start_hub: Callable[..., Any], tmp_path: Path
+) -> None:
+    hub = start_hub("--env", "echo=2", "--set", "echo.length=3")
+    changed = asyncio.Event()
+
+    async def waits(observation: str, info: Any) -> str:
+        if not changed.is_set():
+            await asyncio.to_thread(hub.kill)
+            hub.change("--env", "echo=2", "--set", "echo.length=4")
+            changed.set()
+        return "x"
+
+    with pytest.raises(Stopped, match=r"come back with another environment: .* has a run with config"):
+        await play(hub.url, "echo", waits, tmp_path, limit=8, concurrency=1)
+
+
+def test_a_command_with_an_endpoint(
+    url: str, tmp_path: Path, chat_server: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    server = chat_server("429 0", "text: hm")
+    arguments = ["collect", "--env", "frozenlake", "--hub", url, "--split", "test", "--limit", "4"]
+    arguments += ["--endpoint", server.url, "--model", "tiny", "--temperature", "0", "--max-tokens", "50"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--out", str(tmp_path), "--json"])
+    assert ended.value.code in (0, None)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["successes"], found["invalid_actions"], found["conversations"]) == (4, 1, 4)
+    request = server.seen()[-1]
+    assert request["key"] == "Bearer secret"
+    assert (request["body"]["temperature"], request["body"]["max_tokens"]) == (0, 50)
+
+
 # -- what stops a run -------------------------------------------------------------------------------
 
 
@@ -259,7 +294,7 @@ async def test_a_chat_model_plays_through_errors(url: str, tmp_path: Path, chat_
     assert {request["model"] for request in requests} == {"tiny"}
     for episode in Run(tmp_path).episodes():
         said = conversation(episode, style)["conversations"]
-        asked = [request["messages"] for request in requests if request["seed"] == episode.seed]
+        asked = [request["messages"] for request in requests if request["messages"][1] == said[1]]
         assert max(asked, key=len) == said[:-1]  # what is kept is what the model was told
         assert said[-1]["content"] == episode.replies[-1][-1]
 

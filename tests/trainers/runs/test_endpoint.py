@@ -18,9 +18,9 @@ async def ask() -> AsyncIterator[Callable[..., Any]]:
     """Ask an endpoint once: `await ask(url, …)`."""
     endpoints = []
 
-    async def once(url: str, seed: int | None = None, **settings: Any) -> Any:
+    async def once(url: str, **settings: Any) -> Any:
         endpoints.append(ChatEndpoint(url, "tiny", **settings))
-        return await endpoints[-1].ask(MESSAGES, seed)
+        return await endpoints[-1].ask(MESSAGES)
 
     yield once
     for endpoint in endpoints:
@@ -29,7 +29,7 @@ async def ask() -> AsyncIterator[Callable[..., Any]]:
 
 async def test_it_asks_as_openai_does(chat_server: Any, ask: Any) -> None:
     server = chat_server()
-    answer = await ask(server.url, seed=7, key="secret", sampling={"temperature": 0.5, "max_tokens": 20})
+    answer = await ask(server.url, key="secret", sampling={"temperature": 0.5, "max_tokens": 20})
     assert (answer.text, answer.cut) == (RIGHT, False)
     (request,) = server.seen()
     assert (request["path"], request["key"]) == ("/v1/chat/completions", "Bearer secret")
@@ -38,7 +38,6 @@ async def test_it_asks_as_openai_does(chat_server: Any, ask: Any) -> None:
         "messages": MESSAGES,
         "temperature": 0.5,
         "max_tokens": 20,
-        "seed": 7,
     }
 
 
@@ -83,8 +82,24 @@ async def test_an_answer_that_was_cut_is_known(chat_server: Any, ask: Any) -> No
 
 
 async def test_an_endpoint_that_is_not_there_is_named(ask: Any) -> None:
-    with pytest.raises(EndpointFailed, match=r"no answer from http://127.0.0.1:9/v1: ConnectError"):
+    with pytest.raises(EndpointRefused, match=r"no answer from http://127.0.0.1:9/v1: Connect.*is there"):
         await ask("http://127.0.0.1:9/v1", tries=2)
+
+
+async def test_an_endpoint_that_has_gone_is_a_failure(chat_server: Any) -> None:
+    server = chat_server()
+    endpoint = ChatEndpoint(server.url, "tiny", tries=2)
+    await endpoint.ask(MESSAGES)
+    server.stop()
+    with pytest.raises(EndpointFailed, match="no answer from"):
+        await endpoint.ask(MESSAGES)
+    await endpoint.close()
+
+
+@pytest.mark.parametrize("url", ["nowhere", "ftp://here/v1", "http:///v1"])
+def test_what_is_no_url_is_said(url: str) -> None:
+    with pytest.raises(ValueError, match="is no URL of an endpoint"):
+        ChatEndpoint(url, "tiny")
 
 
 def test_retry_after_is_seconds_or_a_date() -> None:
