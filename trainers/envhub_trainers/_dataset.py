@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,9 @@ def write(hub: Hub, env: str, split: str, count: int, file: Path, *, multiple_of
     splits = hub.env(env).splits
     if splits and split not in splits:
         raise ConfigRefused(f"data.split: {env} has no split {split!r}; it has {', '.join(splits)}")
-    labels: list[Any] = list(itertools.islice(_labels(hub, env, split), count))
+    listed = bool(splits) and splits[split]["tasks"] is not None
+    tasks = hub.iter_tasks(env, split) if listed else ({"seed": seed} for seed in itertools.count())
+    labels: list[dict[str, Any]] = list(itertools.islice(tasks, count))
     labels = labels[: len(labels) // multiple_of * multiple_of]
     if not labels:
         raise ConfigRefused(
@@ -51,13 +52,3 @@ def write(hub: Hub, env: str, split: str, count: int, file: Path, *, multiple_of
             line = {"input": name, "label": json.dumps(label, sort_keys=True), "datasource": f"{env}_{split}"}
             out.write(json.dumps(line, ensure_ascii=False) + "\n")
     return len(labels)
-
-
-def _labels(hub: Hub, env: str, split: str) -> Iterator[dict[str, Any]]:
-    tasks = hub.iter_tasks(env, split)
-    first = next(tasks, None)
-    if first is None:
-        yield from ({"seed": seed} for seed in itertools.count())
-    else:
-        yield first
-        yield from tasks
