@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from envhub_trainers._policies import Player
     from envhub_trainers.collect import Collected, Plan
     from envhub_trainers.evaluate import Evaluation
+
+SILENCE_S = 10.0
+"""Seconds between two messages about a hub that is waited for."""
 
 Out = Annotated[
     Path,
@@ -171,7 +175,8 @@ def play(hub: str | None, token: str | None, env: str, plan: Plan, choice: Choic
     """
     choice.check()
     try:
-        played = asyncio.run(_play(hub, token, env, plan, choice, out))
+        with _quiet_sdk():
+            played = asyncio.run(_play(hub, token, env, plan, choice, out))
     except KeyboardInterrupt:
         errors.print(f"interrupted: what was played is in {out}; the same command goes on", markup=False)
         raise typer.Exit(130) from None
@@ -204,6 +209,32 @@ async def _play(
         raise CommandError(str(error)) from None
     except OSError as error:
         raise CommandError(f"can't write into {out}: {error.strerror or error}") from None
+
+
+class _Waiting(logging.Handler):
+    """Says now and then what the SDK waits for, instead of each time it asks again."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._silent_until = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message, unless one was printed lately."""
+        if record.created >= self._silent_until:
+            self._silent_until = record.created + SILENCE_S
+            errors.print(f"waiting for the hub: {record.getMessage()}", markup=False)
+
+
+@contextlib.contextmanager
+def _quiet_sdk() -> Iterator[None]:
+    log, handler = logging.getLogger("envhub_sdk"), _Waiting()
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.propagate = True
 
 
 class _Bar:

@@ -4,6 +4,7 @@ Invariants:
 - Each job is one episode; it is kept once, however often the run is killed and gone on with.
 - An infrastructure fault is never an episode: the job is played again on a fresh session, after the others,
   up to `retries` times; then it is lost for now. A run that is gone on with tries again what was lost.
+- A run ends when its hub is gone for longer than the SDK waits for it, or too many episodes are lost.
 - At most `concurrency` sessions are open, and never more than the hub has replicas.
 """
 
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from envhub_sdk import AsyncEnv, AsyncHub, Busy, EnvHubError, EnvInfo, TransportError
+from envhub_sdk import AsyncEnv, AsyncHub, Busy, ConnectFailed, EnvHubError, EnvInfo, TransportError
 from envhub_sdk._session import Settings
 from envhub_trainers._playing import Faulted, Job, Stopped, limits_of, play
 from envhub_trainers._policies import Player
@@ -100,7 +101,8 @@ async def collect(
         progress: Called after each episode and each fault.
 
     Returns:
-        How far the run is. Episodes that are neither done nor lost were not played, because of too many lost.
+        How far the run is. Episodes that are neither done nor lost were not played: too many were lost, or
+        the hub is gone.
 
     Raises:
         RunInvalid: The folder has another run, or another process plays it.
@@ -138,6 +140,7 @@ class _Playing:
         self._progress = progress or (lambda collected, episode: None)
         self._todo: deque[tuple[Job, int]] = deque()
         self._workers = 0  # that still take jobs
+        self._hub_gone = False
 
     async def all(self, jobs: list[Job]) -> None:
         """Play the jobs that are not done."""
@@ -149,7 +152,8 @@ class _Playing:
             async with asyncio.TaskGroup() as group:
                 for _ in range(workers):
                     group.create_task(self._work())
-            await self._check_environment()
+            if not self._hub_gone:
+                await self._check_environment()
         except* (Stopped, OSError) as several:
             raise several.exceptions[0] from None
 
@@ -157,7 +161,7 @@ class _Playing:
         self._workers += 1
         env = self._environment()
         try:
-            while self._todo and self.collected.lost <= self._plan.max_lost:
+            while self._todo and self.collected.lost <= self._plan.max_lost and not self._hub_gone:
                 job, attempt = self._todo.popleft()
                 try:
                     self._keep(await self._play(env, job, attempt))
@@ -168,9 +172,10 @@ class _Playing:
                     return  # the others go on with the replicas they have
                 except Faulted as fault:
                     self._note(fault, job, attempt)
-                    await env.close()
-                    await self._check_environment()
-                    env = self._environment()
+                    if not self._hub_gone:
+                        await env.close()
+                        await self._check_environment()
+                        env = self._environment()
         finally:
             self._workers -= 1
             await env.close()
@@ -217,6 +222,7 @@ class _Playing:
         )
         self.collected.faults[fault.code] += 1
         self.collected.last_fault = f"{fault.code}: {fault}"
+        self._hub_gone |= fault.code == ConnectFailed.code  # for longer than the SDK waits for it
         if attempt <= self._plan.retries:
             self._todo.append((job, attempt + 1))
         else:

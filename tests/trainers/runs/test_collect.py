@@ -210,6 +210,23 @@ async def test_a_hub_that_dies_and_comes_back_costs_no_episode(
     assert all(episode.actions == ["1", "2", "3", "4"] for episode in episodes)
 
 
+async def test_a_hub_that_stays_away_ends_the_run(start_hub: Callable[..., Any], tmp_path: Path) -> None:
+    hub = start_hub("--env", "echo=2", "--set", "echo.length=3")
+
+    async def policy(observation: str, info: Any) -> str:
+        if (tmp_path / "run" / "episodes.jsonl").read_bytes().count(b"\n") >= 4:
+            await asyncio.to_thread(hub.kill)
+        return "x"
+
+    player = Player({"name": "test"}, lambda seed: policy)
+    async with AsyncHub(hub.url, patience_s=0.5) as client:
+        served = await client.env("echo")
+        collected = await collect(client, served, Plan(limit=500), player, tmp_path / "run")
+    assert 4 <= collected.done < 500 and collected.total == 500
+    assert set(collected.faults) <= {"connect_failed", "answer_lost"} and collected.faults["connect_failed"]
+    hub.start()
+
+
 async def test_a_hub_that_comes_back_with_another_environment_stops_the_run(
     start_hub: Callable[..., Any], tmp_path: Path
 ) -> None:
