@@ -8,6 +8,7 @@ import random
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,7 +76,9 @@ DROPPING = {
 def make_tokenizer(template: str | None, end: str = "<|im_end|>") -> Any:
     """A byte-level BPE tokenizer with merges, so that what is decoded and encoded again may well differ."""
     tokenizers = pytest.importorskip("tokenizers")
-    transformers = pytest.importorskip("transformers")
+    with warnings.catch_warnings():  # of torch, where it is installed
+        warnings.simplefilter("ignore")
+        fast = pytest.importorskip("transformers").PreTrainedTokenizerFast
     bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
     bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = tokenizers.decoders.ByteLevel()
@@ -86,9 +89,7 @@ def make_tokenizer(template: str | None, end: str = "<|im_end|>") -> Any:
         show_progress=False,
     )
     bpe.train_from_iterator(CORPUS * 20, trainer)
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=bpe, eos_token=end.strip(), pad_token="<pad>", chat_template=template
-    )
+    return fast(tokenizer_object=bpe, eos_token=end.strip(), pad_token="<pad>", chat_template=template)
 
 
 @pytest.fixture(autouse=True)
@@ -169,7 +170,7 @@ class Kit:
     dropping = DROPPING
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def kit() -> type[Kit]:
     return Kit
 

@@ -16,6 +16,7 @@ from envhub_trainers._settings import ENV_VAR, SettingsRefused
 
 pytest.importorskip("openrlhf", reason="needs OpenRLHF: the extra train-cpu")
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.train
 
 SOURCE = Path(envhub_trainers.__file__).with_name("executor.py")
 MAX_LENGTH = 4000

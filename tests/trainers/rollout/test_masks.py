@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("openrlhf", reason="needs OpenRLHF: the extra train-cpu")
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.train
 
 
 @pytest.fixture(scope="module")
