@@ -36,8 +36,8 @@ def send_to_engines(trainer: Any) -> None:
 
     started = time.monotonic()
     weights = _gathered(trainer)
-    probe = _probe(trainer.actor.model.module.config.vocab_size)
-    expected = _log_probs(trainer.actor.model, probe)
+    tokens = probe(trainer.actor.model.module.config.vocab_size)
+    expected = log_probs(trainer.actor.model, tokens)
     if torch.distributed.get_rank() == 0:
         from safetensors.torch import save
 
@@ -47,7 +47,7 @@ def send_to_engines(trainer: Any) -> None:
         if trainer.args.vllm.enable_prefix_caching:
             ray.get([engine.reset_prefix_cache.remote() for engine in trainer.vllm_engines])
         trainer.envhub_sent = getattr(trainer, "envhub_sent", 0) + 1
-        trainer.envhub_expected = (expected, _ask(trainer.vllm_engines, probe), started)
+        trainer.envhub_expected = (expected, _ask(trainer.vllm_engines, tokens), started)
         if not trainer.args.train.partial_rollout_enable:  # then the engines are paused and would not answer
             _check(trainer)
     torch.distributed.barrier()
@@ -67,12 +67,12 @@ def _gathered(trainer: Any) -> dict[str, Any]:
         return {name: parameter.detach().clone().contiguous() for name, parameter in named}
 
 
-def _probe(vocabulary: int) -> list[int]:
+def probe(vocabulary: int) -> list[int]:
     """A fixed sequence over the whole vocabulary."""
     return [(7919 * position + 104729) % vocabulary for position in range(PROBE_TOKENS)]
 
 
-def _log_probs(model: Any, tokens: list[int]) -> list[float]:
+def log_probs(model: Any, tokens: list[int]) -> list[float]:
     """What the policy thinks of each token after the first."""
     import torch
 
@@ -103,14 +103,7 @@ def _check(trainer: Any) -> None:
         return
     trainer.envhub_expected = None
     expected, asked, started = due
-    gap = max(largest_gap(expected, answer) for answer in ray.get(asked))
-    tolerance = TOLERANCE[trainer.args.ds.param_dtype]
-    if gap > tolerance:
-        raise WeightsDiffer(
-            f"weight transfer {trainer.envhub_sent} went wrong: on {PROBE_TOKENS} fixed tokens the policy "
-            f"and vLLM differ by {gap:.3g} in a log-probability, where {tolerance:g} would be rounding. The "
-            "run would train on samples of another model."
-        )
+    gap = verified(expected, ray.get(asked), TOLERANCE[trainer.args.ds.param_dtype])
     print(
         f"envhub: weights {trainer.envhub_sent} in {len(asked)} engine(s), largest difference of a "
         f"log-probability {gap:.2e}, {time.monotonic() - started:.2f} s",
@@ -118,8 +111,31 @@ def _check(trainer: Any) -> None:
     )
 
 
-def largest_gap(expected: list[float], answer: Any) -> float:
-    """The largest difference between log-probabilities and an engine's; infinite where one is no number."""
+def verified(expected: list[float], answers: list[Any], tolerance: float) -> float:
+    """Compare what engines say of a sequence with what the policy says.
+
+    Args:
+        expected: The policy's log-probabilities of the tokens after the first.
+        answers: The engines' outputs, with the log-probabilities of the same prompt.
+        tolerance: The largest difference that may be.
+
+    Returns:
+        The largest difference there is.
+
+    Raises:
+        WeightsDiffer: It is larger, or an engine computes something that is no number.
+    """
+    gap = max(_largest_gap(expected, answer) for answer in answers)
+    if gap > tolerance:
+        raise WeightsDiffer(
+            f"a weight transfer went wrong: on {len(expected)} fixed tokens the policy and vLLM differ by "
+            f"{gap:.3g} in a log-probability, where {tolerance:g} would be rounding. The run would train on "
+            "samples of another model."
+        )
+    return gap
+
+
+def _largest_gap(expected: list[float], answer: Any) -> float:
     tokens, entries = answer.prompt_token_ids[1:], answer.prompt_logprobs[1:]
     said = [entry[token].logprob for token, entry in zip(tokens, entries, strict=True)]
     gaps = [abs(a - b) for a, b in zip(expected, said, strict=True)]
