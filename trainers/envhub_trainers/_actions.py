@@ -47,6 +47,8 @@ class Form:
 def form(name: str) -> Form:
     """The form of that name, or the user's own parser, `module:function` or `file.py:function`.
 
+    Such a parser raises `ValueError` where an answer holds no action.
+
     Raises:
         HookNotFound: It is neither.
     """
@@ -57,7 +59,7 @@ def form(name: str) -> Form:
             f"there is no form of actions {name!r}: use one of {', '.join(FORMS)}, or name a parser of your "
             "own as module:function"
         )
-    return Form(name, "", _hooks.load(name))
+    return Form(name, "", _refusing(_hooks.load(name)))
 
 
 def fit(action: Any, space: spaces.Space) -> Any:
@@ -143,6 +145,18 @@ def _json_call(answer: str) -> Any:
     if len(values) > 1:
         raise FormatError(f"the tool {name!r} takes one argument or none, not {len(values)}")
     return f"{name}[{values[0]}]" if values else name
+
+
+def _refusing(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A user's parser whose `ValueError` says that an answer holds no action."""
+
+    def read(answer: str) -> Any:
+        try:
+            return parse(answer)
+        except ValueError as error:
+            raise FormatError(str(error) or "it holds no action") from error
+
+    return read
 
 
 def _without_thought(answer: str) -> str:

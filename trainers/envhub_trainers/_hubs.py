@@ -17,6 +17,7 @@ import itertools
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from envhub_sdk import AsyncHub, EnvHubError, EnvInfo, NotReady, TransportError, UnexpectedAnswer
 
@@ -222,8 +223,23 @@ class Hubs:
 
 def _difference(one: EnvInfo, other: EnvInfo) -> str | None:
     """What makes episodes of one hub incomparable with another's."""
-    for what in ("version", "config", "data", "lock_digest"):
-        here, there = getattr(one, what), getattr(other, what)
-        if here != there:
-            return f"{what}: {here} and {there}"
+    here, there = _facts(one), _facts(other)
+    for what in sorted(here.keys() | there.keys()):
+        if here.get(what) != there.get(what):
+            return f"{what}: {here.get(what)} and {there.get(what)}"
     return None
+
+
+def _facts(served: EnvInfo) -> dict[str, Any]:
+    """What decides what an episode is like. Where files lie does not: their digest says what is in them."""
+    config = {
+        f"config.{key}": "a path" if isinstance(value, str) and value.startswith("/") else value
+        for key, value in served.config.items()
+    }
+    return {
+        "version": served.version,
+        "limits": served.limits,
+        "data digest": (served.data or {}).get("digest"),
+        "lock digest": served.lock_digest,
+        **config,
+    }

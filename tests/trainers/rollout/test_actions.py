@@ -70,8 +70,11 @@ def test_each_form_reads_the_example_of_its_own_instruction(name):
 
 
 def test_a_parser_of_the_users_own(tmp_path):
-    (tmp_path / "mine.py").write_text("def last_word(answer):\n    return answer.split()[-1]\n")
-    assert form(f"{tmp_path / 'mine.py'}:last_word").parse("I go right") == "right"
+    (tmp_path / "mine.py").write_text("def number(answer):\n    return int(answer.split()[-1])\n")
+    mine = form(f"{tmp_path / 'mine.py'}:number")
+    assert mine.parse("I go 3") == 3
+    with pytest.raises(FormatError, match="invalid literal"):
+        mine.parse("I go right")
 
 
 def test_an_unknown_form_is_refused_with_those_there_are():

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 
+import msgspec
 import pytest
 
-from envhub_sdk import ConnectFailed, EnvHubError, UnknownEnv
+from envhub_sdk import ConnectFailed, EnvHubError, Hub, UnknownEnv
 from envhub_trainers import _hubs
 from envhub_trainers._faults import is_hopeless
 from envhub_trainers._hubs import Hubs, HubsDiffer, NoHub
@@ -140,7 +141,7 @@ async def test_without_any_hub_who_waits_is_told(two):
 async def test_hubs_that_serve_different_settings_are_refused(two, serve_hub):
     with serve_hub("--env", "echo=1", "--set", "echo.length=3") as other:
         async with opened(two[0], other) as hubs:
-            with pytest.raises(HubsDiffer, match="config"):
+            with pytest.raises(HubsDiffer, match=r"config\.length: 0 and 3"):
                 async with hubs.place(0):
                     raise AssertionError("they differ")
 
@@ -155,3 +156,20 @@ async def test_an_environment_that_is_not_served_is_hopeless(two):
 
 def test_a_hub_that_can_not_be_reached_is_not():
     assert not is_hopeless(ConnectFailed("down"))
+
+
+def test_hubs_are_compared_by_what_decides_an_episode_not_by_where_their_files_lie(two):
+    with Hub(two[0]) as hub:
+        served = hub.env("echo")
+    there = msgspec.structs.replace(served, config={"data_dir": "/a", "length": 1}, replicas={"total": 9})
+    same = msgspec.structs.replace(there, config={"data_dir": "/b", "length": 1})
+    assert _hubs._difference(there, same) is None
+    for change in (
+        {"version": "2"},
+        {"config": {"data_dir": "/a", "length": 2}},
+        {"config": {"data_dir": "", "length": 1}},
+        {"data": {"digest": "sha256:other"}},
+        {"lock_digest": "sha256:other"},
+        {"limits": {"max_episode_steps": 3}},
+    ):
+        assert _hubs._difference(there, msgspec.structs.replace(there, **change))
