@@ -18,7 +18,6 @@ from envhub_sdk import (
     EnvHubError,
     Forbidden,
     InvalidOptions,
-    MalformedRequest,
     NotFound,
     Unauthorized,
     UnknownEnv,
@@ -35,7 +34,6 @@ _HOPELESS = (
     CallNotImplemented,
     Forbidden,
     InvalidOptions,
-    MalformedRequest,
     NotFound,
     Unauthorized,
     UnknownEnv,
@@ -66,12 +64,10 @@ class Faults:
     """Counts what went wrong and says when to stop.
 
     Args:
-        retries: How often a sample's episode is played again after a fault.
         max_masked_share: Share of the latest samples that may be masked; 1 never stops the run.
         window: How many samples are the latest.
     """
 
-    retries: int
     max_masked_share: float
     window: int
     samples: int = 0

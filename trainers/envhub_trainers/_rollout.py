@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from envhub_sdk import AsyncEnv, InvalidAction
+from envhub_sdk import AsyncEnv, BodyTooLarge, InvalidAction
 from envhub_trainers._actions import Form, FormatError, fit
 from envhub_trainers._chat import Chat
 from envhub_trainers._prompts import Prompt, View
@@ -249,7 +249,7 @@ class Episode:
             return
         try:
             await self._step(turn)
-        except InvalidAction as refusal:
+        except (InvalidAction, BodyTooLarge) as refusal:
             turn.problem = refusal.message
 
     async def _step(self, turn: Turn) -> None:

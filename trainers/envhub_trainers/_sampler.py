@@ -31,6 +31,9 @@ from envhub_trainers._settings import RolloutSettings
 
 __all__ = ["LabelRefused", "NothingSampled", "Sample", "Sampler", "start_of"]
 
+IDLE_TIMEOUT_S = 120.0
+"""How long the sessions of a run that was killed keep their replicas."""
+
 _log = logging.getLogger("envhub_trainers")
 
 
@@ -115,6 +118,7 @@ class Sample:
             "faults": float(len(self.faults)),
             "env_wait_s": rollout.env_s,
             "env_wait_share": rollout.env_s / lived if lived else 0.0,
+            "episode_s": self.seconds,
             "replica_wait_s": self.waited_s,
             "engine_wait_s": rollout.engine_s,
             **{f"reward_{name}": self.parts[name].total if name in self.parts else 0.0 for name in parts},
@@ -132,7 +136,7 @@ class Sampler:
     """
 
     def __init__(self, settings: RolloutSettings) -> None:
-        self.faults = Faults(settings.episode_retries, settings.max_masked_share, settings.masked_window)
+        self.faults = Faults(settings.max_masked_share, settings.masked_window)
         self.rewards = Rewards(settings.reward)
         self.hubs = Hubs(
             settings.hubs, settings.env, token=settings.token, patience_s=settings.hub_patience_s
@@ -240,7 +244,9 @@ class _Play:
             left = settings.episode_deadline_s
             if self._ends_at is not None:  # a try before this one had begun
                 left = max(0.0, self._ends_at - asyncio.get_running_loop().time())
-            env = await place.hub.make(settings.env, wait_s=left, labels=settings.labels)
+            env = await place.hub.make(
+                settings.env, wait_s=left, idle_timeout_s=IDLE_TIMEOUT_S, labels=settings.labels
+            )
             async with env:
                 await self._play(env, start)
 

@@ -12,7 +12,7 @@ from envhub_trainers._rollout import EngineFailed
 
 
 def test_faults_are_counted_by_code_and_reported():
-    faults = Faults(retries=3, max_masked_share=0.25, window=64)
+    faults = Faults(max_masked_share=0.25, window=64)
     faults.happened(SessionLost("gone"), "http://one")
     faults.happened(SessionLost("gone"), "http://one")
     faults.happened(StepTimeout("slow"), "http://one")
@@ -28,7 +28,7 @@ def test_faults_are_counted_by_code_and_reported():
 
 @pytest.mark.parametrize("error", [Unauthorized("no token"), UnknownTask("no such task")])
 def test_what_can_never_succeed_stops_the_run_at_once(error):
-    faults = Faults(retries=3, max_masked_share=1.0, window=64)
+    faults = Faults(max_masked_share=1.0, window=64)
     with pytest.raises(RunStopped, match=str(error)):
         faults.happened(error, "http://one")
 
@@ -43,7 +43,7 @@ def masked_until_it_stops(faults, pattern):
 
 
 def test_too_many_masked_samples_stop_the_run_with_a_report():
-    faults = Faults(retries=0, max_masked_share=0.25, window=64)
+    faults = Faults(max_masked_share=0.25, window=64)
     faults.happened(SessionLost("gone"), "http://one")
     stopped, report = masked_until_it_stops(faults, [True] * 100)
     assert stopped == FEWEST_SAMPLES // 4 + 1
@@ -51,20 +51,20 @@ def test_too_many_masked_samples_stop_the_run_with_a_report():
 
 
 def test_a_share_that_is_allowed_never_stops_it():
-    faults = Faults(retries=0, max_masked_share=0.25, window=64)
+    faults = Faults(max_masked_share=0.25, window=64)
     assert masked_until_it_stops(faults, [False, False, False, True] * 100) == (None, "")
     assert faults.samples == 400 and faults.masked == 100
 
 
 def test_only_the_latest_samples_count():
-    faults = Faults(retries=0, max_masked_share=0.5, window=40)
+    faults = Faults(max_masked_share=0.5, window=40)
     good, bad = [False] * 1000, [True] * 40
     stopped, _ = masked_until_it_stops(faults, good + bad)
     assert stopped == 1021
 
 
 def test_a_share_of_one_never_stops_it():
-    faults = Faults(retries=0, max_masked_share=1.0, window=64)
+    faults = Faults(max_masked_share=1.0, window=64)
     assert masked_until_it_stops(faults, [True] * 1000) == (None, "")
 
 

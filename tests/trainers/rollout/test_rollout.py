@@ -170,12 +170,29 @@ async def test_actions_of_other_spaces_are_read_from_text(url, chatml, answers):
     assert re.match(r"\[.*\]", rollout.turns[0].message)
 
 
-async def test_a_refused_action_changes_nothing_and_is_said(url, chatml, answers):
-    engine = chatml(answers(["x" * 5000, "search[shirt]"]))
+@pytest.mark.parametrize("length", [5_000, 5_000_000])
+async def test_a_refused_action_changes_nothing_and_is_said(url, chatml, length):
+    """One that is too long for the action space, and one that is too long for a request."""
+    engine = chatml(lambda number: ["look", "search[shirt]"][number])
+    engine.tokenizer = Wordy(engine.tokenizer, "x" * length)
     rollout = await play(url, "webshop", engine, form="raw", limits=Limits(LONG, 2))
     assert rollout.turns[0].problem and rollout.turns[0].well_formed
     assert rollout.turns[0].problem in rollout.turns[1].message
     assert rollout.turns[1].problem is None
+
+
+class Wordy:
+    """A tokenizer for which "look" means something long."""
+
+    def __init__(self, inner, meaning):
+        self._inner, self._meaning = inner, meaning
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def decode(self, ids, **options):
+        said = self._inner.decode(ids, **options)
+        return self._meaning if said == "look" else said
 
 
 async def test_an_environment_that_fails_leaves_no_reward_behind(url, chatml, answers):
