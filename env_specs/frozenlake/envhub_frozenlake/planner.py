@@ -1,4 +1,4 @@
-"""A planner: the shortest way over the ice, read off the grid that an agent sees.
+"""A planner: the shortest way over the ice, read off what an agent sees.
 
 It needs the standard library only.
 """
@@ -43,15 +43,31 @@ class Planner:
         """Return the next move.
 
         Raises:
-            ValueError: The observation is no grid with a player in it, or no way leads to the goal.
+            ValueError: No player is to be found in the observation, or no way leads to the goal.
         """
         if self._random.random() < self._share:
             self.thought = ""
             return self._random.choice(list(MOVES))
-        grid = [line.split() for line in observation.splitlines()]
+        grid = read_grid(observation)
         way = shortest_way(grid)
         self.thought = _explain(grid, way)
         return way[0]
+
+
+def read_grid(observation: str) -> list[list[str]]:
+    """Return the rows of symbols that an observation shows, be it a grid or coordinates."""
+    if not observation.startswith("size "):
+        return [line.split() for line in observation.splitlines()]
+    before, _, holes = observation.partition(" holes ")
+    before, _, goals = before.partition(" goal ")
+    size, _, player = before.removeprefix("size ").partition(" you ")
+    rows, columns = (int(number) for number in size.split("x"))
+    grid = [["_"] * columns for _ in range(rows)]
+    for symbol, cells in (("O", holes.replace("none", "")), ("G", goals), ("P", player)):
+        for cell in cells.split():
+            row, column = cell.split(",")
+            grid[int(row)][int(column)] = symbol
+    return grid
 
 
 def shortest_way(grid: Sequence[Sequence[str]]) -> list[str]:
