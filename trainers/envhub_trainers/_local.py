@@ -9,6 +9,7 @@ What an episode's context is made of is said in `_chat`: what was sampled stays 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,13 +50,13 @@ class LocalEngine:
     """
 
     def __init__(self, folder: Path, temperature: float = 1.0) -> None:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         if not (folder / "config.json").is_file():
             raise NoSuchPolicy(
                 f"no model in {folder}: give a folder with a config.json, or --endpoint URL for one elsewhere"
             )
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
         device, dtype = ("cuda", "auto") if torch.cuda.is_available() else ("cpu", torch.float32)
         try:
             self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
@@ -175,9 +176,22 @@ def player(folder: Path, style: Style, temperature: float | None, answer_tokens:
     tokens = answer_tokens or ANSWER_TOKENS
     engine = LocalEngine(folder, heat)
     chat = Chat(engine.tokenizer)
-    sampling = {"temperature": heat, "max_tokens": tokens}
+    facts = {
+        "kind": "local",
+        "name": str(folder),
+        "files": fingerprint(folder),
+        "sampling": {"temperature": heat, "max_tokens": tokens},
+        **style.facts,
+    }
 
     def make(seed: int) -> Policy:
         return Talker(LocalSpeaker(engine, chat, engine.context, tokens), style)
 
-    return Player({"kind": "local", "name": str(folder), "sampling": sampling, **style.facts}, make)
+    return Player(facts, make)
+
+
+def fingerprint(folder: Path) -> str:
+    """Digest of names, sizes and times of a folder's files: a model that was trained on has another."""
+    files = sorted((file.name, file.stat()) for file in folder.iterdir() if file.is_file())
+    known = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in files]
+    return hashlib.sha256(repr(known).encode()).hexdigest()[:16]

@@ -126,6 +126,16 @@ def test_a_model_is_evaluated(
     assert found["run"]["policy"]["kind"] == "local"
 
 
+def test_a_model_that_was_changed_is_another(tmp_path: Path) -> None:
+    from envhub_trainers._local import fingerprint
+
+    (tmp_path / "weights").write_text("1")
+    before = fingerprint(tmp_path)
+    assert fingerprint(tmp_path) == before
+    (tmp_path / "weights").write_text("22")
+    assert fingerprint(tmp_path) != before
+
+
 def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NoSuchPolicy, match=r"no model in .*--endpoint URL"):
         greedy(tmp_path)
@@ -137,6 +147,7 @@ def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
 def test_without_transformers_it_says_what_to_install(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
+    (tmp_path / "config.json").write_text("{}")
     monkeypatch.setitem(sys.modules, "transformers", None)
     monkeypatch.setitem(sys.modules, "torch", None)
     arguments = ["eval", "--env", "frozenlake", "--model", str(tmp_path), "--out", str(tmp_path / "run")]
