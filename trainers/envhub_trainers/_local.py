@@ -17,7 +17,7 @@ from typing import Any
 
 from envhub_trainers._chat import Chat, Message
 from envhub_trainers._conversations import Style
-from envhub_trainers._endpoint import Answer, EndpointRefused
+from envhub_trainers._endpoint import Answer, EndpointFailed, EndpointRefused
 from envhub_trainers._policies import NoSuchPolicy, Player, Policy
 from envhub_trainers._rollout import Engine, Generation
 from envhub_trainers._talking import Talker
@@ -146,6 +146,7 @@ class LocalSpeaker:
         """Answer the last message.
 
         Raises:
+            EndpointFailed: The engine failed.
             EndpointRefused: The conversation is longer than the model's context.
         """
         told = messages[-1]["content"]
@@ -159,7 +160,10 @@ class LocalSpeaker:
             raise EndpointRefused(
                 f"the conversation has {len(self._ids)} tokens and the model sees {self._context}", 400
             )
-        self._last = await self._engine.generate(list(self._ids), room)
+        try:
+            self._last = await self._engine.generate(list(self._ids), room)
+        except Exception as error:
+            raise EndpointFailed(f"the model failed: {type(error).__name__}: {error}") from error
         self._ids += self._last.ids
         return Answer(self._chat.text(self._last.ids), cut=not self._last.ended)
 

@@ -112,8 +112,18 @@ async def play(env: AsyncEnv, policy: Policy, job: Job, attempt: int, max_steps:
         try:
             action = await _decide(policy, observation, info, episode)
             observation, info = await _step(env, action, episode)
+            _keep_words(policy, episode)
             episode.invalid_actions += acted_in_vain(info)
+        except (InvalidAction, BodyTooLarge) as refusal:
+            tell = getattr(policy, "refused", None)
+            if tell is not None:
+                tell(str(refusal))
+                continue
+            episode.invalid_actions += 1
+            episode.outcome, episode.error = "failed", f"{refusal.code}: {refusal}"
+            return episode
         except _PolicyFailed as failure:
+            episode.invalid_actions += len(getattr(policy, "problems", ()))
             episode.outcome, episode.error = "failed", str(failure)
             return episode
     episode.outcome = "terminated" if episode.terminated else "truncated"
@@ -155,25 +165,31 @@ async def _decide(policy: Policy, observation: Any, info: dict[str, Any], episod
         raise _PolicyFailed(f"policy_error: {type(error).__name__}: {error}") from error
     finally:
         episode.policy_s += time.perf_counter() - clock
-        episode.invalid_actions += len(getattr(policy, "problems", ()))
-    episode.replies.append(list(getattr(policy, "replies", ())))
-    episode.problems.append(list(getattr(policy, "problems", ())))
-    episode.thoughts.append(getattr(policy, "thought", None) or None)
     return action
+
+
+def _keep_words(policy: Policy, episode: Episode) -> None:
+    """Keep what the policy says of the action it took."""
+    problems = list(getattr(policy, "problems", ()))
+    episode.replies.append(list(getattr(policy, "replies", ())))
+    episode.problems.append(problems)
+    episode.thoughts.append(getattr(policy, "thought", None) or None)
+    episode.invalid_actions += len(problems)
 
 
 async def _step(env: AsyncEnv, action: Any, episode: Episode) -> tuple[Any, dict[str, Any]]:
     """Take a step and keep it.
 
     Raises:
-        _PolicyFailed: The action is none the environment takes.
+        InvalidAction: The environment refuses the action.
+        BodyTooLarge: The hub does.
+        _PolicyFailed: The action can't be sent.
     """
     clock = time.perf_counter()
     try:
         observation, reward, terminated, truncated, info = await env.step(action)
-    except (InvalidAction, BodyTooLarge) as error:
-        episode.invalid_actions += 1
-        raise _PolicyFailed(f"{error.code}: {error}") from error
+    except (InvalidAction, BodyTooLarge):
+        raise
     except EnvHubError as error:
         raise _sorted(error, len(episode.actions)) from error
     except (TypeError, ValueError) as error:  # it has no JSON form

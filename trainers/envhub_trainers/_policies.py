@@ -5,7 +5,10 @@ attributes that are read after each call and kept with the episode:
 
 - `thought`: why it took the action, in words;
 - `replies`: what a model wrote, the last of which named the action;
-- `problems`: why those before could not be read, as the model was told.
+- `problems`: why those before could not be used, as the model was told.
+
+Where it has a method `refused(problem)`, that is called when the hub refuses its action, and it is asked
+again; without one the episode has failed.
 """
 
 from __future__ import annotations

@@ -111,10 +111,10 @@ class Episode(Result, kw_only=True):
     attempts: int
     """How many tries it took; more than 1 after infrastructure faults."""
     replies: list[list[str]]
-    """Of each action what the model wrote: the answers that could not be read, then the one that was. Empty
+    """Of each action what the model wrote: the answers that could not be used, then the one that was. Empty
     of a script."""
     problems: list[list[str]]
-    """Of each action why answers could not be read, as the model was told."""
+    """Of each action why answers could not be used, as the model was told."""
     thoughts: list[str | None]
     """Of each action why it was taken, where the policy said so."""
     policy_s: float

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from envhub_sdk import spaces
-from envhub_trainers._actions import FormatError, fit
+from envhub_trainers._actions import fit
 from envhub_trainers._chat import Message
 from envhub_trainers._conversations import Conversation, Style
 from envhub_trainers._endpoint import Answer, ChatEndpoint
@@ -41,7 +41,7 @@ class Talker:
 
     Attributes:
         replies: What the model wrote for the last action.
-        problems: Why all but the last of it could not be read.
+        problems: Why all but the last of it could not be used.
 
     Args:
         speaker: Answers.
@@ -56,6 +56,7 @@ class Talker:
         self._space = spaces.from_json(style.served.action.get("space"))
         self._conversation = Conversation(style)
         self._limited = style.turns > 0
+        self._taken = False  # whether the last answer was used
 
     async def __call__(self, observation: Any, info: dict[str, Any]) -> Any:
         """Return the model's action.
@@ -65,19 +66,35 @@ class Talker:
             EndpointFailed: The model's endpoint gave no answer.
             EndpointRefused: It will not.
         """
-        self.replies, self.problems = [], []
-        if self._conversation.over:
-            raise Unreadable("the answers that could not be read have used up the steps of the episode")
-        self._conversation.see(observation, info)
+        if self._taken:
+            self.replies, self.problems = [], []
+        self._taken = False
         while True:
+            self._check_room()
+            self._conversation.see(observation, info, self.problems[-1] if self.problems else None)
             answer = await self._speaker(self._conversation.messages)
             self._conversation.say(answer.text)
             self.replies.append(answer.text)
             try:
-                return fit(self._form.parse(answer.text), self._space)
-            except FormatError as error:
+                action = fit(self._form.parse(answer.text), self._space)
+            except ValueError as error:  # a parser of the user's may raise any
                 cut = " (it was cut at the limit of tokens)" if answer.cut else ""
                 self.problems.append(f"{error}{cut}")
-                if self._conversation.over or (not self._limited and len(self.problems) == ANSWERS):
-                    raise Unreadable(f"{error}{cut}") from error
-                self._conversation.see(observation, info, self.problems[-1])
+            else:
+                self._taken = True
+                return action
+
+    def refused(self, problem: str) -> None:
+        """Tell the model, when it is asked again, that its action was refused."""
+        self.problems.append(problem)
+        self._taken = False
+
+    def _check_room(self) -> None:
+        """See whether the model may answer once more.
+
+        Raises:
+            Unreadable: It may not.
+        """
+        if self._conversation.over or (not self._limited and len(self.problems) == ANSWERS):
+            last = f"; the last one: {self.problems[-1]}" if self.problems else ""
+            raise Unreadable(f"its answers could not be used as often as it may answer{last}")

@@ -351,6 +351,20 @@ async def test_where_there_is_no_limit_of_steps_three_answers_are_enough(
     assert (episode.outcome, episode.invalid_actions) == ("failed", 3)
 
 
+async def test_an_action_that_is_refused_is_said_to_the_model(
+    start_hub: Callable[..., Any], tmp_path: Path, chat_server: Any
+) -> None:
+    hub = start_hub("--env", "frozenlake=1", "--max-body-bytes", "10000")
+    server = chat_server("text: ```" + "up" * 8000 + "```")
+    await chat(hub.url, server, tmp_path, limit=1)
+    (episode,) = Run(tmp_path).episodes()
+    assert episode.success and episode.invalid_actions == 1
+    assert (
+        len(episode.replies[0]) == 2
+        and episode.problems[0][0] in (server.seen()[1]["body"]["messages"][-1]["content"])
+    )
+
+
 async def test_an_endpoint_that_fails_for_good_is_a_fault(url: str, tmp_path: Path, chat_server: Any) -> None:
     server = chat_server(*["500"] * 3)
     collected = await chat(url, server, tmp_path, limit=3, concurrency=1)

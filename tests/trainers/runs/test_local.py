@@ -86,7 +86,7 @@ async def test_a_failure_is_told_to_who_asked(folder: Path) -> None:
 
 async def test_a_conversation_is_only_added_to_and_ends_at_the_context(folder: Path) -> None:
     from envhub_trainers._chat import Chat
-    from envhub_trainers._endpoint import EndpointRefused
+    from envhub_trainers._endpoint import EndpointFailed, EndpointRefused
     from envhub_trainers._local import LocalSpeaker
     from envhub_trainers._rollout import Generation
 
@@ -107,6 +107,11 @@ async def test_a_conversation_is_only_added_to_and_ends_at_the_context(folder: P
     assert asked[1][: len(asked[0]) + 5] == [*asked[0], *range(40, 44), 2]
     rendered = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
     assert tokenizer.decode(asked[1]) == rendered
+    speak._engine = greedy(folder)
+    messages += [{"role": "assistant", "content": answer.text}, {"role": "user", "content": "three"}]
+    speak._ids = [100_000]
+    with pytest.raises(EndpointFailed, match="the model failed: IndexError"):
+        await speak(messages)
     messages += [{"role": "assistant", "content": answer.text}, {"role": "user", "content": "x" * 200}]
     with pytest.raises(EndpointRefused, match=r"the conversation has \d+ tokens and the model sees 150"):
         await speak(messages)
