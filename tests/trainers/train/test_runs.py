@@ -20,7 +20,7 @@ CHANGED = """
 import sys
 from safetensors.torch import load_file
 before, after = (load_file(f"{folder}/model.safetensors") for folder in sys.argv[1:])
-assert before.keys() == after.keys()
+assert before.keys() <= after.keys()  # an output layer that is tied may be there twice
 assert all(weights.isfinite().all() for weights in after.values())
 print(max((after[name].float() - before[name]).abs().max().item() for name in before))
 """

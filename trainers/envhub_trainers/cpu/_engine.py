@@ -10,8 +10,8 @@ from typing import Any
 import vllm._custom_ops
 import vllm.model_executor.layers.utils
 
-# vLLM packs the weights for oneDNN, or for its AMX kernels, when it loads them, and keeps the packed copy only:
-# weights that come later have no place to go to. Without these two it multiplies with PyTorch.
+# vLLM packs the weights for oneDNN, or for its AMX kernels, when it loads them, and keeps the packed copy
+# only: weights that come later have no place to go to. Without these two it multiplies with PyTorch.
 vllm._custom_ops._supports_onednn = False
 vllm.model_executor.layers.utils.check_cpu_sgl_kernel = lambda n, k, dtype: False
 
