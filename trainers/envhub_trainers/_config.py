@@ -50,11 +50,13 @@ class DataTable(_Table, frozen=True, kw_only=True):
     """Which tasks are played."""
 
     split: str = "train"
+    """The split they are of."""
     tasks: Count = 256
     """How many different tasks, the first of the split. What is left over of a step is left out."""
     epochs: Count = 1
     """How often each is played."""
     eval_split: str = "test"
+    """The split to evaluate on."""
     eval_tasks: Whole = 0
     """How many tasks to evaluate on; 0: none."""
     eval_every: Count = 10
@@ -62,12 +64,14 @@ class DataTable(_Table, frozen=True, kw_only=True):
     eval_samples: Count = 1
     """Episodes a task."""
     eval_temperature: Factor = 1.0
+    """What the model is sampled at there; 0: its likeliest tokens."""
 
 
 class TrainTable(_Table, frozen=True, kw_only=True):
     """How the model is trained. A step is one round of rollouts and the updates on them."""
 
     prompts_per_step: Count = 16
+    """Tasks of a step."""
     samples_per_prompt: Count = 8
     """Episodes of one task in a step: the group of GRPO, RLOO and Dr. GRPO."""
     batch_size: Count = 32
@@ -77,7 +81,9 @@ class TrainTable(_Table, frozen=True, kw_only=True):
     max_tokens: Count = 2048
     """Of a whole conversation."""
     lr: Rate = 1e-6
+    """The highest learning rate."""
     lr_schedule: str = "cosine_with_min_lr"
+    """As transformers names it."""
     lr_warmup: Factor = 0.03
     """Share of the updates in which the learning rate rises to `lr`; the first of them has 0."""
     critic_lr: Rate | None = None
@@ -87,7 +93,9 @@ class TrainTable(_Table, frozen=True, kw_only=True):
     correction: Literal["off", "token", "seq"] = "token"
     """Whether updates are corrected for the difference between vLLM's probabilities and the trainer's."""
     temperature: Rate = 1.0
+    """What the model is sampled at in training."""
     seed: Whole = 42
+    """Of the order of the tasks and of the sampling."""
     save_every: Whole = 10
     """Steps between checkpoints; 0: none, and nothing to resume from."""
     asynchronous: bool = False
@@ -100,7 +108,9 @@ class ResourcesTable(_Table, frozen=True, kw_only=True):
     """What it runs on. A GPU is a logical one where `device` is cpu: a process."""
 
     device: Literal["cpu", "gpu"] = "cpu"
+    """Whether there are GPUs."""
     dtype: Literal["fp32", "bf16", "fp16"] = "fp32"
+    """The number format of model and engines."""
     ray_address: str | None = None
     """Of a Ray cluster to join; by default one is started and stopped with the run."""
     nodes: Count = 1
@@ -114,6 +124,7 @@ class ResourcesTable(_Table, frozen=True, kw_only=True):
     colocate: bool = False
     """Let policy, reference, critic and engines take turns on the same GPUs."""
     zero_stage: Annotated[int, Meta(ge=0, le=3)] = 2
+    """What DeepSpeed spreads over the processes: 1 the optimizer, 2 gradients too, 3 the model too."""
     adam_offload: bool = False
     """Keep the optimizer's state in the machine's memory."""
 
