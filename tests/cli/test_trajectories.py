@@ -129,6 +129,19 @@ def test_an_export_replays_and_a_changed_one_differs(recorded: Path, capsys: Any
     assert "recorded on other data" in capsys.readouterr().err
 
 
+def test_a_parquet_export_has_a_row_an_episode(recorded: Path, capsys: Any, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.parquet"
+    assert run("trajectories", "export", recorded, "-o", file, "--format", "parquet") == 0
+    rows = pyarrow.parquet.read_table(file).to_pylist()
+    assert [row["seed"] for row in rows] == [9, 2, 1, 0]
+    assert (rows[0]["actions"], rows[0]["rewards"]) == (['"right"'], [1.0])
+
+
+def test_the_whole_record_replays(recorded: Path, capsys: Any) -> None:
+    assert run("replay", recorded) == 0
+    assert "4 episodes the same" in capsys.readouterr().out
+
+
 def test_an_export_is_looked_at_like_a_record(recorded: Path, capsys: Any, tmp_path: Path) -> None:
     file = tmp_path / "episodes.jsonl"
     assert run("trajectories", "export", recorded, "-o", file) == 0
@@ -142,19 +155,6 @@ def test_an_export_is_looked_at_like_a_record(recorded: Path, capsys: Any, tmp_p
         lines.write(b'{"env":"frozenlake"}\n{"env":"torn')
     assert run("trajectories", "list", file) == 0
     assert "1 damaged line" in capsys.readouterr().err
-
-
-def test_a_parquet_export_has_a_row_an_episode(recorded: Path, capsys: Any, tmp_path: Path) -> None:
-    file = tmp_path / "episodes.parquet"
-    assert run("trajectories", "export", recorded, "-o", file, "--format", "parquet") == 0
-    rows = pyarrow.parquet.read_table(file).to_pylist()
-    assert [row["seed"] for row in rows] == [9, 2, 1, 0]
-    assert (rows[0]["actions"], rows[0]["rewards"]) == (['"right"'], [1.0])
-
-
-def test_the_whole_record_replays(recorded: Path, capsys: Any) -> None:
-    assert run("replay", recorded) == 0
-    assert "4 episodes the same" in capsys.readouterr().out
 
 
 def test_a_changed_environment_is_found_out(tmp_path: Path, capsys: Any) -> None:
