@@ -57,6 +57,9 @@ EVIDENCE = {
             'torch.device(f"cuda:{torch.cuda.current_device()}")',
         )
     ],
+    "port_that_nobody_is_given": [
+        ("openrlhf.trainer.ray.launcher", 'sock.bind(("", 0)) return sock.getsockname()[1]')
+    ],
     "fp32_on_the_command_line": [
         (
             "openrlhf.cli.train_ppo_ray",
@@ -96,7 +99,7 @@ adapt()
 import torch, vllm
 from openrlhf.models import ring_attn_utils
 from openrlhf.trainer.ppo_utils.replay_buffer import NaiveReplayBuffer
-from openrlhf.trainer.ray import ppo_actor
+from openrlhf.trainer.ray import launcher, ppo_actor
 from openrlhf.utils.deepspeed import deepspeed as strategy
 from openrlhf.utils.utils import convert_to_torch_dtype
 parser = argparse.ArgumentParser()
@@ -114,6 +117,7 @@ print(json.dumps({
     "dtypes": [str(convert_to_torch_dtype(name)) for name in ("fp32", "bf16")],
     "choice": vars(parser.parse_args(["--ds.param_dtype", "fp32"])),
     "torch_adam": strategy.get_train_ds_config(offload=False, optim_config=adam)["optimizer"]["params"],
+    "port": launcher.BaseDistributedActor._get_free_port() < 32768,
     "shm": importlib.import_module("deepspeed.comm.torch").build_shm_op(),
     "broadcast": ppo_actor.ActorPPOTrainer.broadcast_to_vllm.__module__,
     "engine": vllm.AsyncEngineArgs(model="some/model", dtype="bfloat16").dtype,
@@ -135,6 +139,7 @@ def test_it_does_what_it_says() -> None:
         "dtypes": ["torch.float32", "torch.bfloat16"],
         "choice": {"ds.param_dtype": "fp32"},
         "torch_adam": {"lr": 0.1, "torch_adam": True},
+        "port": True,
         "shm": None,
         "broadcast": "envhub_trainers.cpu._weights",
         "engine": "float32",

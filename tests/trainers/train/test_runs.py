@@ -90,7 +90,8 @@ def test_ppo_with_critic_and_reference_while_workers_are_killed(
     train: Callable[..., Any], hub: Any, model: Path, processes: Any
 ) -> None:
     """A worker of the hub dies every half second, from the beginning of the run to its end."""
-    run = train("ppo", "--env", "frozenlake", "--hub", hub.url, "--set", "data.tasks=24")
+    evaluation = ("--set", "data.eval_tasks=4", "--set", "data.eval_every=3")
+    run = train("ppo", "--env", "frozenlake", "--hub", hub.url, "--set", "data.tasks=24", *evaluation)
     over = threading.Event()
     killed: list[int] = []
 
@@ -111,9 +112,24 @@ def test_ppo_with_critic_and_reference_while_workers_are_killed(
         killer.join()
     assert killed
     check_learning(run, model, steps=6)
+    assert [row["step"] for row in run.rows("eval_num_samples")] == [3.0, 6.0]
     assert all(
         "critic_loss" in row and row["critic_grad_norm"] > 0.0 for row in run.rows("timing/step_total")
     )
+
+
+def test_what_the_machine_does_not_have_is_not_waited_for(train: Callable[..., Any], hub: Any) -> None:
+    flags = (
+        "--set",
+        "resources.device=gpu",
+        "--set",
+        "resources.dtype=bf16",
+        "--set",
+        "resources.engines=64",
+    )
+    run = train("grpo", "--env", "frozenlake", "--hub", hub.url, *flags)
+    assert run.process.wait(PATIENCE_S) == 2
+    assert "the run takes 66 of Ray's GPUs and the cluster has 0" in run.said.read_text()
 
 
 def test_ctrl_c_ends_everything_it_started(

@@ -6,17 +6,22 @@ that module was imported. `tests/trainers/cpu/test_deviations.py` has the eviden
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.machinery
 import os
+import random
+import socket
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
 from envhub_trainers.cpu._imports import Change, Surrounding
+
+UNGIVEN_PORTS = range(20_000, 32_768)
+"""Below those that Linux gives to whoever asks for any."""
 
 AFTER: dict[str, list[Change]] = defaultdict(list)
 AROUND: dict[str, list[Surrounding]] = defaultdict(list)
@@ -83,7 +88,7 @@ def wait_for_every_gather(module: Any) -> None:
 # -- OpenRLHF -----------------------------------------------------------------------------------------
 
 
-@contextmanager
+@contextlib.contextmanager
 def flash_attention_names() -> Iterator[None]:
     """OpenRLHF imports flash-attn's packing functions at the top of a module, needed or not.
 
@@ -185,6 +190,24 @@ def fp32_as_torch_dtype(module: Any) -> None:
     """The other half of `fp32_on_the_command_line`."""
     convert = module.convert_to_torch_dtype
     module.convert_to_torch_dtype = lambda name: module.torch.float32 if name == "fp32" else convert(name)
+
+
+@after("openrlhf.trainer.ray.launcher")
+def port_that_nobody_is_given(module: Any) -> None:
+    """Ranks meet at a port that was free when the first of them began, a minute before they do on few cores.
+
+    By then the system may have given it to somebody else, who asked for any: Ray, vLLM and gloo do all the
+    time. So it is one that is given to nobody who does not ask for it.
+    """
+
+    def free_port() -> int:
+        for port in random.SystemRandom().sample(UNGIVEN_PORTS, 100):
+            with socket.socket() as probe, contextlib.suppress(OSError):
+                probe.bind(("", port))
+                return port
+        raise OSError("no port is free for the ranks of a model to meet at")
+
+    module.BaseDistributedActor._get_free_port = staticmethod(free_port)
 
 
 @after("openrlhf.trainer.ray.ppo_actor")
