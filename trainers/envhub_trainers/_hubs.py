@@ -84,7 +84,7 @@ class Hubs:
 
     def __init__(self, urls: Sequence[str], env: str, *, token: str | None, patience_s: float) -> None:
         away_s = patience_s if len(urls) == 1 else min(AWAY_S, patience_s)
-        self.places = [Place(AsyncHub(url, token=token, patience_s=away_s)) for url in urls]
+        self.places = [Place(AsyncHub(url, token=token, patience_s=away_s, batch_steps=True)) for url in urls]
         self._env = env
         self._patience_s = patience_s
         self._waiting: list[_Waiting] = []

@@ -245,7 +245,10 @@ class _Play:
             if self._ends_at is not None:  # a try before this one had begun
                 left = max(0.0, self._ends_at - asyncio.get_running_loop().time())
             env = await place.hub.make(
-                settings.env, wait_s=left, idle_timeout_s=IDLE_TIMEOUT_S, labels=settings.labels
+                place.served or settings.env,
+                wait_s=left,
+                idle_timeout_s=IDLE_TIMEOUT_S,
+                labels=settings.labels,
             )
             async with env:
                 await self._play(env, start)
