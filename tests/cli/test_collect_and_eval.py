@@ -141,6 +141,16 @@ def test_without_matplotlib_there_is_everything_but_the_chart(
     assert (tmp_path / "report.md").exists() and not (tmp_path / "chart.png").exists()
 
 
+def test_without_tenacity_no_endpoint_is_asked(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    arguments = ("--env", "frozenlake", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m")
+    status, _, told = run("collect", *arguments, "--out", tmp_path / "run")
+    assert status == 2 and "tenacity is not installed" in told and "envhub[eval]" in told
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -72,6 +72,7 @@ class ChatEndpoint:
 
     Raises:
         ValueError: `url` is no http or https URL.
+        ModuleNotFoundError: tenacity is not installed.
     """
 
     def __init__(
@@ -84,6 +85,8 @@ class ChatEndpoint:
         timeout_s: float = 300.0,
         tries: int = 8,
     ) -> None:
+        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+
         self.url = url.rstrip("/")
         self.model = model
         self.sampling = dict(sampling or {})
@@ -92,6 +95,14 @@ class ChatEndpoint:
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url!r} is no URL of an endpoint: write it like http://127.0.0.1:8001/v1")
+        self._retrying = AsyncRetrying(
+            stop=stop_after_attempt(tries),
+            wait=_pause,
+            retry=retry_if_exception_type(_Unanswered),
+            before_sleep=lambda state: _log.info(
+                "%s; asking again", state.outcome and state.outcome.exception()
+            ),
+        )
         self._client = httpx.AsyncClient(
             headers={"authorization": f"Bearer {key}"} if key else {},
             timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 10.0), pool=None),
@@ -108,19 +119,11 @@ class ChatEndpoint:
             EndpointRefused: The request, the key or the model is refused; or there never was an answer, to
                 this request or any other.
         """
-        from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, stop_after_attempt
+        from tenacity import RetryError
 
         body = {"model": self.model, "messages": list(messages), **self.sampling}
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(self._tries),
-            wait=_pause,
-            retry=retry_if_exception_type(_Unanswered),
-            before_sleep=lambda state: _log.info(
-                "%s; asking again", state.outcome and state.outcome.exception()
-            ),
-        )
         try:
-            return await retrying(self._ask_once, body)
+            return await self._retrying.copy()(self._ask_once, body)  # a copy, since many ask at once
         except RetryError as last:
             reason = last.last_attempt.exception()
             message = f"{reason} (asked {self._tries} times)"
