@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from openrlhf.utils.agent import AgentExecutorBase
+from vllm.sampling_params import RequestOutputKind
 
 from envhub_trainers._chat import Chat
 from envhub_trainers._groups import Groups
@@ -32,7 +33,8 @@ class VllmEngine:
 
     Args:
         actor: What has `generate(ids, sampling_params)`.
-        sampling_params: vLLM's, of which only `max_tokens` is changed.
+        sampling_params: vLLM's, of which `max_tokens` is changed; and an answer is handed over whole, not
+            token by token, which would keep the event loop busy that environments answer to.
     """
 
     def __init__(self, actor: Any, sampling_params: Any) -> None:
@@ -43,6 +45,7 @@ class VllmEngine:
         """Continue `ids` by at most `max_tokens`."""
         params = deepcopy(self._params)
         asked = getattr(params, "max_tokens", None)
+        params.output_kind = RequestOutputKind.FINAL_ONLY
         params.max_tokens = max_tokens if asked is None else min(asked, max_tokens)
         (output,) = (await self._actor.generate(ids, params)).outputs
         sampled = list(output.token_ids)
