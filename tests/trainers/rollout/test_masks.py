@@ -23,8 +23,9 @@ def openrlhf():
             patch.setenv(name, os.environ.get(name, value))
         adapt()
         from openrlhf.models import loss, utils
+        from openrlhf.trainer.ppo_utils import experience_maker
         from openrlhf.utils import loss_utils
-    return SimpleNamespace(loss=loss, utils=utils, loss_utils=loss_utils)
+    return SimpleNamespace(loss=loss, utils=utils, loss_utils=loss_utils, maker=experience_maker)
 
 
 NONE = [[0, 0, 0], [0, 0, 0]]
@@ -86,3 +87,50 @@ def test_the_batch_info_of_dynamic_batches_is_never_zero(openrlhf):
     assert info["batch_num_tokens"] == info["global_batch_size"] == 1.0
     info = openrlhf.loss_utils.get_loss_batch_info(SimpleNamespace(), torch.tensor(SOME))
     assert (info["batch_num_tokens"], info["global_batch_size"]) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("estimator", ["gae", "reinforce_baseline", "group_norm"])
+def test_advantages_of_a_rollout_without_any_loss_are_zero_and_of_another_what_they_were(openrlhf, estimator):
+    name = "RemoteExperienceMaker"
+    ours, upstream = getattr(openrlhf.maker, name), plain(openrlhf.maker, name)
+    assert not advantages(ours, estimator, NONE).any()
+    both = [[0, 1, 1], [1, 0, 0]]
+    some, same = (advantages(maker, estimator, both) for maker in (ours, upstream))
+    mask = torch.tensor(both).bool()
+    assert torch.equal(some[mask], same[mask]) and some[mask].any() and not some[~mask].any()
+
+
+def advantages(maker, estimator, mask):
+    """OpenRLHF's advantages of a group of two samples."""
+    advantage = SimpleNamespace(estimator=estimator, gamma=1.0, lambd=1.0, no_std_norm=False)
+    args = SimpleNamespace(
+        algo=SimpleNamespace(advantage=advantage),
+        rollout=SimpleNamespace(n_samples_per_prompt=2),
+        reward=SimpleNamespace(clip_range=None),
+    )
+    made = maker.__new__(maker)
+    made.strategy = SimpleNamespace(args=args)
+    made.args, made.advantage_estimator, made.kl_ctl = args, estimator, SimpleNamespace(value=0.0)
+    experience = SimpleNamespace(
+        index=[0, 1],
+        rewards=torch.tensor([1.0, 0.0]),
+        info={},
+        kl=torch.zeros(2, 3),
+        values=torch.zeros(2, 3),
+        action_mask=torch.tensor(mask),
+    )
+    (computed,) = made.compute_advantages_and_returns([experience])
+    return computed.advantages
+
+
+def test_a_micro_batch_without_any_loss_counts_for_nothing_in_the_averages():
+    from envhub_trainers._masks import NEXT_TO_NOTHING, status_of_nothing
+
+    class Trainer:
+        def training_step(self, tokens):
+            return {"num_action_tokens": tokens}
+
+    module = SimpleNamespace(ActorPPOTrainer=Trainer)
+    status_of_nothing(module)
+    assert Trainer().training_step(0.0)["num_action_tokens"] == NEXT_TO_NOTHING > 0.0
+    assert Trainer().training_step(7.0)["num_action_tokens"] == 7.0

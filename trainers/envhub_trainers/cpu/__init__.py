@@ -29,4 +29,6 @@ def adapt() -> None:
     from envhub_trainers import _masks
     from envhub_trainers.cpu import _deviations  # registers them
 
-    install({**_masks.AFTER, **_deviations.AFTER}, _deviations.AROUND)
+    modules = _masks.AFTER.keys() | _deviations.AFTER.keys()
+    after = {name: [*_masks.AFTER.get(name, ()), *_deviations.AFTER.get(name, ())] for name in modules}
+    install(after, _deviations.AROUND)
