@@ -13,7 +13,8 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from learn.stages import Rate, Score
 from load.contestants import serve_hub
 from rich.console import Console
 from rich.table import Table
+
+from envhub_trainers._sft import FineTuning, fine_tune
 
 RISE = 0.15
 """The bar: by how much reinforcement has to raise the share of held-out tasks that are solved. And the 95 %
@@ -42,7 +45,8 @@ class Recipe:
         demonstrations: Episodes of the expert, of the last tasks of the train split.
         random_moves: The share of the expert's moves that are random.
         epochs: Of imitation.
-        imitation_lr: Its learning rate.
+        imitation_batch: Conversations an update of it.
+        imitation_lr: Its learning rate; it falls to a tenth along a cosine.
         steps: Of reinforcement.
         prompts: Tasks a step; each is new.
         samples: Episodes a task.
@@ -55,18 +59,24 @@ class Recipe:
 
     algorithm: str = "grpo"
     size: int = 3
-    demonstrations: int = 800
-    random_moves: float = 0.4
+    demonstrations: int = 4000
+    random_moves: float = 0.6
     epochs: int = 5
+    imitation_batch: int = 16
     imitation_lr: float = 2e-3
-    steps: int = 80
+    steps: int = 100
     prompts: int = 16
     samples: int = 8
     batch_size: int = 32
-    lr: float = 1e-3
+    lr: float = 5e-4
     critic_lr: float = 2e-3
     held_out: int = 400
-    evaluate_every: int = 20
+    evaluate_every: int = 25
+
+    @property
+    def moves(self) -> int:
+        """Moves that the model may make: those from corner to corner. The expert has the environment's 10."""
+        return 2 * (self.size - 1)
 
 
 SHORT = {"steps": 30, "held_out": 200, "evaluate_every": 0}
@@ -121,7 +131,7 @@ def learn(hub: str, recipe: Recipe, seed: int, folder: Path, say: Callable[[str]
         hub: URL of the hub that serves FrozenLake in coordinates.
         recipe: What to do.
         seed: Of the model's weights, of the order of its lessons, and of its samples in training.
-        folder: For everything.
+        folder: For everything; a model that is there is not trained again.
         say: Is told what happens.
     """
     demonstrated = (TRAIN_TASKS - recipe.demonstrations, TRAIN_TASKS)
@@ -130,41 +140,53 @@ def learn(hub: str, recipe: Recipe, seed: int, folder: Path, say: Callable[[str]
     greedy: list[Score] = []
     seconds: dict[str, float] = {}
 
-    def judge(model: Path) -> None:
+    def judge(name: str, model: Path) -> None:
         stage = STAGES[len(sampled)]
-        begun = time.monotonic()
-        name = f"{model.name}-sampled", f"{model.name}-greedy"
-        sampled.append(stages.evaluate(hub, model, folder / name[0], recipe.held_out, 1.0, known))
-        greedy.append(stages.evaluate(hub, model, folder / name[1], recipe.held_out, 0.0, known))
-        seconds[f"evaluation {stage}"] = time.monotonic() - begun
+        with _timed(seconds, f"evaluation {stage}"):
+            for scores, kind, temperature in ((sampled, "sampled", 1.0), (greedy, "greedy", 0.0)):
+                played = folder / f"{name}-{kind}"
+                scores.append(
+                    stages.evaluate(hub, model, played, recipe.held_out, recipe.moves, temperature, known)
+                )
         say(f"seed {seed}, {stage}: {sampled[-1].all} sampled, {greedy[-1].all} greedy")
 
-    base, imitating, reinforced = folder / "base", folder / "imitating", folder / "reinforced"
+    base, demonstrations, imitating = folder / "base", folder / "demonstrations", folder / "imitating"
+    reinforced = folder / recipe.algorithm
     parameters = stages.make_model(base, recipe.size, seed)
-    judge(base)
-    begun = time.monotonic()
-    conversations = stages.demonstrate(
-        hub, folder / "demonstrations", demonstrated[0], recipe.demonstrations, recipe.random_moves, seed
-    )
-    seconds["demonstrations"] = time.monotonic() - begun
-    begun = time.monotonic()
-    stages.imitate(base, conversations, imitating, recipe.epochs, recipe.imitation_lr, seed)
-    seconds["imitation"] = time.monotonic() - begun
-    judge(imitating)
-    begun = time.monotonic()
-    rows = stages.reinforce(
-        hub, recipe.algorithm, imitating, reinforced, settings(recipe, seed), lambda line: say(f"  {line}")
-    )
-    seconds["reinforcement"] = time.monotonic() - begun
-    judge_after = reinforced / "model"
-    judge(judge_after)
-    curve = _curve(f"seed {seed}", rows, recipe, sampled)
+    judge("base", base)
+    with _timed(seconds, "demonstrations"):
+        conversations = stages.demonstrate(
+            hub, demonstrations, demonstrated[0], recipe.demonstrations, recipe.random_moves, seed
+        )
+    if not (imitating / "config.json").is_file():
+        with _timed(seconds, "imitation"):
+            how = FineTuning(
+                recipe.epochs, recipe.imitation_batch, recipe.imitation_lr, stages.MAX_TOKENS, seed
+            )
+            fine_tune(base, conversations, imitating, how, folder / "imitating.log")
+    judge("imitating", imitating)
+    if not (reinforced / "model").is_dir():
+        with _timed(seconds, "reinforcement"):
+            chosen = settings(recipe, seed)
+            stages.reinforce(
+                hub, recipe.algorithm, imitating, reinforced, chosen, lambda line: say(f"  {line}")
+            )
+    judge(recipe.algorithm, reinforced / "model")
+    curve = _curve(f"seed {seed}", stages.metrics(reinforced), recipe, sampled)
     return Outcome(seed, parameters, sampled, greedy, curve, seconds)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    begun = time.monotonic()
+    yield
+    seconds[name] = time.monotonic() - begun
 
 
 def settings(recipe: Recipe, seed: int) -> dict[str, Any]:
     """Of `envhub train`."""
     chosen: dict[str, Any] = {
+        "rollout.max_turns": recipe.moves,
         "data.tasks": recipe.steps * recipe.prompts,
         "data.eval_tasks": recipe.held_out if recipe.evaluate_every else 0,
         "data.eval_every": recipe.evaluate_every or 1,
@@ -210,9 +232,10 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", help="default: 1 2; with --short 1")
     parser.add_argument("--short", action="store_true", help="less of everything, for CI")
     parser.add_argument("--size", type=int, help="maps have 2 to SIZE rows; default 3, the published maps 5")
+    parser.add_argument("--demonstrations", type=int, metavar="EPISODES", help="of the expert")
     parser.add_argument("--steps", type=int, help="of reinforcement")
     parser.add_argument("--held-out", type=int, metavar="TASKS", help="tasks that judge")
-    parser.add_argument("--folder", type=Path, help="keeps everything; default: a temporary one")
+    parser.add_argument("--folder", type=Path, help="keeps everything, and goes on; default: a temporary one")
     parser.add_argument("--chart", type=Path, default=Path("learn_frozenlake.png"), help="the curve")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
     return parser.parse_args()
@@ -222,7 +245,8 @@ def _recipe(arguments: argparse.Namespace) -> Recipe:
     recipe = Recipe(algorithm=arguments.algorithm)
     if arguments.short:
         recipe = replace(recipe, **SHORT)
-    given = {"size": arguments.size, "steps": arguments.steps, "held_out": arguments.held_out}
+    names = ("size", "demonstrations", "steps", "held_out")
+    given = {name: getattr(arguments, name) for name in names}
     return replace(recipe, **{key: value for key, value in given.items() if value is not None})
 
 
@@ -243,8 +267,8 @@ def main() -> int:
         folder = arguments.folder or Path(temporary)
         with serve_hub("--env", f"{stages.ENV}={REPLICAS}", *options) as hub:
             for seed in seeds:
-                where = folder / f"{recipe.algorithm}-{seed}"
-                where.mkdir(parents=True)
+                where = folder / f"seed-{seed}"
+                where.mkdir(parents=True, exist_ok=True)
                 outcomes.append(learn(hub.url, recipe, seed, where, lambda line: print(line, flush=True)))
     title = f"{recipe.algorithm.upper()} on FrozenLake, maps of 2x2 to {recipe.size}x{recipe.size}"
     chart.draw([outcome.curve for outcome in outcomes], title, arguments.chart)

@@ -14,7 +14,6 @@ from typing import Any
 from envhub_sdk import AsyncHub, Hub
 from envhub_trainers import _local
 from envhub_trainers._conversations import Style
-from envhub_trainers._sft import FineTuning, fine_tune
 from envhub_trainers._stats import Interval, wilson
 from envhub_trainers.collect import Plan, Run, collect
 
@@ -23,7 +22,6 @@ PROMPT, FORM = "bare", "raw"
 """A model that is trained from nothing is told the observation alone, and answers with the move alone."""
 ANSWER_TOKENS = 4
 """An answer has two: the move and the end."""
-TURNS = 10
 MAX_TOKENS = 512
 
 Say = Callable[[str], None]
@@ -99,26 +97,15 @@ def demonstrate(hub: str, folder: Path, offset: int, count: int, random_moves: f
     return folder / "conversations.jsonl"
 
 
-def imitate(model: Path, conversations: Path, output: Path, epochs: int, lr: float, seed: int) -> None:
-    """Fine-tune the model on the demonstrations."""
-    how = FineTuning(epochs=epochs, lr=lr, max_tokens=MAX_TOKENS, seed=seed)
-    fine_tune(model, conversations, output, how, output.with_suffix(".log"))
-
-
 def reinforce(
     hub: str, algorithm: str, model: Path, output: Path, settings: dict[str, Any], say: Say
-) -> list[dict[str, float]]:
-    """Train the model through the whole stack, by `envhub train`.
-
-    Returns:
-        The numbers of each step.
-    """
+) -> None:
+    """Train the model through the whole stack, by `envhub train`."""
     chosen = {
         "train.max_tokens": MAX_TOKENS,
         "train.save_every": 0,
         "rollout.prompt": PROMPT,
         "rollout.actions": FORM,
-        "rollout.max_turns": TURNS,
         "rollout.max_turn_tokens": ANSWER_TOKENS,
         **settings,
     }
@@ -126,6 +113,10 @@ def reinforce(
     for key, value in chosen.items():
         command += ["--set", f"{key}={json.dumps(value)}"]
     _envhub(command, output.with_suffix(".log"), say)
+
+
+def metrics(output: Path) -> list[dict[str, float]]:
+    """The numbers of each step of a training run."""
     lines = (output / "metrics.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 
@@ -147,9 +138,21 @@ def first_observations(hub: str, spans: list[tuple[int, int]]) -> set[str]:
     return seen
 
 
-def evaluate(hub: str, model: Path, output: Path, tasks: int, temperature: float, known: set[str]) -> Score:
-    """Let the model play the first tasks of the test split, one episode each."""
-    run = asyncio.run(_evaluate(hub, model, output, tasks, temperature))
+def evaluate(
+    hub: str, model: Path, output: Path, tasks: int, moves: int, temperature: float, known: set[str]
+) -> Score:
+    """Let the model play the first tasks of the test split, one episode each.
+
+    Args:
+        hub: URL.
+        model: Its folder.
+        output: Folder for the episodes; those that are there are not played again.
+        tasks: How many.
+        moves: How many it may make; a task that takes it more is not solved.
+        temperature: Of its sampling; 0: always the likeliest move.
+        known: What tasks show at first that it may have been trained on.
+    """
+    run = asyncio.run(_evaluate(hub, model, output, tasks, moves, temperature))
     won: list[tuple[str, bool, bool]] = [
         (str(one.task["size"]), str(one.observations[0]) not in known, one.success) for one in run.episodes()
     ]
@@ -169,11 +172,12 @@ def evaluate(hub: str, model: Path, output: Path, tasks: int, temperature: float
     )
 
 
-async def _evaluate(hub: str, model: Path, output: Path, tasks: int, temperature: float) -> Run:
+async def _evaluate(hub: str, model: Path, output: Path, tasks: int, moves: int, temperature: float) -> Run:
     async with AsyncHub(hub) as client:
         served = await client.env(ENV)
-        player = _local.player(model, Style(served, PROMPT, FORM), temperature, ANSWER_TOKENS)
-        plan = Plan(split="test", limit=tasks, concurrency=64, wait_s=120)
+        style = Style(served, PROMPT, FORM, moves)
+        player = _local.player(model, style, temperature, ANSWER_TOKENS)
+        plan = Plan(split="test", limit=tasks, max_steps=moves, concurrency=64, wait_s=120)
         await collect(client, served, plan, player, output)
     return Run(output)
 
