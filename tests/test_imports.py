@@ -41,6 +41,7 @@ MAY_IMPORT = {
         "envhub.pool",
         "envhub.spec",
         "envhub_sdk",
+        "envhub_trainers",
     },
     "envhub_sdk": set(),
     "envhub_trainers": {"envhub_sdk"},
@@ -145,6 +146,19 @@ def test_the_client_does_not_pull_in_the_server() -> None:
         "sys.modules.update(dict.fromkeys(server))\n"
         "import envhub_sdk\n"
         "assert envhub_sdk.Hub and envhub_sdk.AsyncHub\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_trainers_do_not_pull_in_what_only_training_needs() -> None:
+    script = (
+        "import sys\n"
+        "heavy = ('deepspeed', 'openrlhf', 'ray', 'torch', 'transformers', 'vllm')\n"
+        "sys.modules.update(dict.fromkeys(heavy))\n"
+        "import envhub_trainers\n"
+        "from envhub_trainers import _sampler\n"
+        "assert _sampler.Sampler\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

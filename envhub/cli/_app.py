@@ -9,8 +9,10 @@ import typer
 import envhub
 from envhub.cli.build import build
 from envhub.cli.check import check
+from envhub.cli.collect import collect
 from envhub.cli.data import data
 from envhub.cli.doctor import doctor
+from envhub.cli.eval import evaluation
 from envhub.cli.list_specs import list_specs
 from envhub.cli.lock import lock
 from envhub.cli.new import new
@@ -21,6 +23,7 @@ from envhub.cli.sessions import sessions
 from envhub.cli.show import show
 from envhub.cli.store import store
 from envhub.cli.token import token
+from envhub.cli.train import train
 from envhub.cli.trajectories import trajectories
 
 app = typer.Typer(
@@ -39,7 +42,10 @@ app.command()(lock)
 app.command()(build)
 app.command()(pack)
 app.command()(doctor)
+app.command(context_settings={"allow_extra_args": True})(train)
 app.command()(replay)
+app.command()(collect)
+app.add_typer(evaluation, name="eval")
 app.add_typer(trajectories, name="trajectories")
 app.add_typer(data, name="data")
 app.add_typer(token, name="token")

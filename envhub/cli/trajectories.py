@@ -22,7 +22,7 @@ from envhub.spec import counted, runtime_words
 trajectories = typer.Typer(no_args_is_help=True, help="Look at the episodes that a hub recorded.")
 
 FolderArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="What `envhub serve --record` was given, or one file of it.")
+    Path, typer.Argument(metavar="DIR", help="A record's folder, a file of it, or episodes in JSON lines.")
 ]
 Env = Annotated[str | None, typer.Option("--env", metavar="NAME", help="Only of this environment.")]
 Split = Annotated[str | None, typer.Option("--split", metavar="NAME", help="Only of tasks of this split.")]

@@ -231,9 +231,18 @@ def read_exported(file: Path) -> Iterator[RecordedEpisode]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                yield _imported(_exported.decode(line))
+                yield read_line(line)
             except (msgspec.MsgspecError, RecursionError) as reason:
                 raise ValueError(f"{file}, line {number}: not an exported episode: {reason}") from None
+
+
+def read_line(line: bytes) -> RecordedEpisode:
+    """Reads one line of an export.
+
+    Raises:
+        msgspec.MsgspecError: It is no exported episode.
+    """
+    return _imported(_exported.decode(line))
 
 
 def _imported(line: Exported) -> RecordedEpisode:

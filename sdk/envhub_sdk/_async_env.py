@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -9,10 +10,18 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from envhub_sdk import _calls, _wire
+from envhub_sdk import _calls, _wire, spaces
 from envhub_sdk._calls import Call
 from envhub_sdk._exceptions import ReplayDiverged, SessionGone
-from envhub_sdk._session import Seeds, Session, Settings, Transition, action_space, observation_space
+from envhub_sdk._session import (
+    Seeds,
+    Session,
+    Settings,
+    Transition,
+    action_space,
+    grace_s,
+    observation_space,
+)
 from envhub_sdk._snapshot import Snapshot
 from envhub_sdk._trajectory import Trajectory, from_wire
 
@@ -81,7 +90,11 @@ class AsyncEnv:
         After a cancellation call `step` again with the same action: it may have been taken, and is not taken
         twice.
         """
-        return self._session.stepped(await self._ask(self._session.step_call(action)))
+        together = self._hub._together
+        if together is None:
+            return self._session.stepped(await self._ask(self._session.step_call(action)))
+        item = self._session.step_item(spaces.encode(action))
+        return self._session.stepped(await self._noted(together.step(item, grace_s(self.env_info, "step"))))
 
     async def snapshot(self) -> Snapshot:
         """Save where the episode stands; as `Env.snapshot`, errors included."""
@@ -174,8 +187,11 @@ class AsyncEnv:
 
     async def _ask(self, call: Call[T]) -> T:
         """Send a call of the session, and note that it was used, or that it is gone."""
+        return await self._noted(self._hub._send(call))
+
+    async def _noted(self, asked: Awaitable[T]) -> T:
         try:
-            reply = await self._hub._send(call)
+            reply = await asked
         except SessionGone:
             self._forget()
             raise

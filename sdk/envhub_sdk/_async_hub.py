@@ -21,6 +21,7 @@ from envhub_sdk._exceptions import EnvHubError
 from envhub_sdk._heartbeat import HeartbeatTask
 from envhub_sdk._rollout import AsyncPolicy, Collector, Policy, PolicyMaker, Progress, starts_of
 from envhub_sdk._session import DEFAULT_WAIT_S, Settings, Task
+from envhub_sdk._together import Together
 from envhub_sdk._trajectory import Trajectory
 from envhub_sdk._transport import WideTransport
 
@@ -46,6 +47,9 @@ class AsyncHub(BaseHub):
         patience_s: Seconds for which a request is sent again to a hub that has answered before and is away
             now: restarting, say, or behind a network that is down.
         transport: An httpx transport to use instead of the network.
+        batch_steps: Send the steps that are asked for at the same moment as one request: for many
+            environments whose steps are quick. An answer then waits for the slowest of its batch; after a
+            slow batch steps are sent one by one for a while.
 
     Raises:
         ValueError: `url` is no http or https URL, or `token` is not printable ASCII.
@@ -60,6 +64,7 @@ class AsyncHub(BaseHub):
         retries: int = 5,
         patience_s: float = 60.0,
         transport: httpx.AsyncBaseTransport | None = None,
+        batch_steps: bool = False,
     ) -> None:
         super().__init__(url, token, timeout, retries, patience_s)
         if transport is None and (self._loopback or not getproxies()):  # only httpx itself knows proxies
@@ -69,6 +74,7 @@ class AsyncHub(BaseHub):
             lambda session: self._send(_calls.keepalive(session)), lambda gone: self._send(_calls.close(gone))
         )
         self._abandoned: set[asyncio.Task[None]] = set()
+        self._together = Together(self._send) if batch_steps else None
 
     # -- environments -------------------------------------------------------------------------------
 
@@ -147,7 +153,7 @@ class AsyncHub(BaseHub):
 
     async def make(
         self,
-        env: str,
+        env: str | _wire.EnvInfo,
         *,
         task: Task | None = None,
         seed: int | None = None,
@@ -157,9 +163,13 @@ class AsyncHub(BaseHub):
         labels: Mapping[str, str] | None = None,
         heartbeat: bool = True,
     ) -> AsyncEnv:
-        """Make an environment that is played on the hub; arguments and errors as for `Hub.make`."""
+        """Make an environment that is played on the hub; arguments and errors as for `Hub.make`.
+
+        In place of its name `env` may be what the hub has said of it, which is then not asked for again.
+        """
         settings = Settings(task, split, wait_s, idle_timeout_s, labels or {}, heartbeat)
-        return AsyncEnv(self, await self.env(env), settings, seed=seed)
+        served = await self.env(env) if isinstance(env, str) else env
+        return AsyncEnv(self, served, settings, seed=seed)
 
     async def collect(
         self,

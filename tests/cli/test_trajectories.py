@@ -238,6 +238,21 @@ def test_the_whole_record_replays(recorded: Path, capsys: Any) -> None:
     assert "4 episodes the same" in capsys.readouterr().out
 
 
+def test_an_export_is_looked_at_like_a_record(recorded: Path, capsys: Any, tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    assert run("trajectories", "export", recorded, "-o", file) == 0
+    capsys.readouterr()
+    for command in ("list", "stats"):
+        assert listed(capsys, command, file) == listed(capsys, command, recorded)
+    assert [one["seed"] for one in listed(capsys, "list", file, "--success")] == [9]
+    episode = listed(capsys, "list", file)[0]["episode"]
+    assert listed(capsys, "show", file, episode) == listed(capsys, "show", recorded, episode)
+    with file.open("ab") as lines:
+        lines.write(b'{"env":"frozenlake"}\n{"env":"torn')
+    assert run("trajectories", "list", file) == 0
+    assert "1 damaged line" in capsys.readouterr().err
+
+
 def test_a_changed_environment_is_found_out(tmp_path: Path, capsys: Any) -> None:
     spec = write_skeleton("maze", tmp_path)
 

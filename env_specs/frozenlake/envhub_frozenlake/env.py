@@ -9,6 +9,7 @@ from typing import Any
 from envhub_frozenlake.actions import ACTIONS, parse
 from envhub_frozenlake.errors import InvalidAction, InvalidOptions, UnknownTask
 from envhub_frozenlake.maps import Map, draw_map, generator
+from envhub_frozenlake.observations import VIEWS
 from envhub_frozenlake.tasks import Task, TaskList, Tasks
 
 MAX_SIZE = 32  # rows and columns of a map that a task may ask for
@@ -16,8 +17,7 @@ MAX_SIZE = 32  # rows and columns of a map that a task may ask for
 _OPTIONS = ("task", "split")
 _TASK_KEYS = ("seed", "size", "p", "desc")
 _MOVES = {"left": (0, -1), "down": (1, 0), "right": (0, 1), "up": (-1, 0)}
-_SYMBOLS = {"S": "_", "F": "_", "H": "O", "G": "G"}
-_PLAYER = {"S": "P", "F": "P", "H": "X", "G": "√"}
+_CELLS = "SFHG"
 _ENDINGS = {"H": "hole", "G": "success"}
 
 
@@ -35,6 +35,7 @@ class FrozenLakeEnv:
         test_size: Tasks in the test split.
         map_max_size: Maps drawn for tasks are smaller than this.
         env_max_steps: How deep the search may go that decides which drawn maps are used.
+        observation: What is seen: "grid" or "coordinates", see `envhub_frozenlake.observations`.
     """
 
     def __init__(
@@ -45,9 +46,13 @@ class FrozenLakeEnv:
         test_size: int = 100,
         map_max_size: int = 6,
         env_max_steps: int = 8,
+        observation: str = "grid",
     ) -> None:
         if env_max_steps < 0:
             raise InvalidOptions(f"env_max_steps must not be negative, got {env_max_steps}")
+        if observation not in VIEWS:
+            raise InvalidOptions(f"observation must be one of {', '.join(VIEWS)}, got {observation!r}")
+        self._view = VIEWS[observation]
         self._tasks = shared or Tasks(train_size, test_size, map_max_size)
         self._env_max_steps = env_max_steps
         self._map: Map = ()
@@ -125,11 +130,8 @@ class FrozenLakeEnv:
         return self.render(), float(cell == "G"), cell in _ENDINGS, False, info
 
     def render(self) -> str:
-        """Return the grid as observed: a line a row, each cell a space, its symbol, a space and a tab."""
-        return "\n".join(
-            "".join(f" {self._symbol(row, column)} \t" for column in range(len(line)))
-            for row, line in enumerate(self._map)
-        )
+        """Return what is seen."""
+        return self._view(self._map, self._row, self._column)
 
     def available_actions(self) -> list[str]:
         """Return the four moves; none is ever forbidden."""
@@ -146,10 +148,6 @@ class FrozenLakeEnv:
         """Go on from a state that `get_state` of any FrozenLake environment returned."""
         self._map = tuple(state["desc"])
         self._row, self._column = state["row"], state["column"]
-
-    def _symbol(self, row: int, column: int) -> str:
-        here = (row, column) == (self._row, self._column)
-        return (_PLAYER if here else _SYMBOLS)[self._map[row][column]]
 
     def _move(self, down: int, right: int) -> bool:
         row, column = self._row + down, self._column + right
@@ -206,6 +204,6 @@ def _checked_desc(desc: Sequence[str]) -> Map:
     if len(rows) > MAX_SIZE or len(rows[0]) > MAX_SIZE:
         raise InvalidOptions(f"task: desc must have at most {MAX_SIZE} rows and columns")
     cells = "".join(rows)
-    if set(cells) - set(_SYMBOLS) or cells.count("S") != 1 or "G" not in cells:
+    if set(cells) - set(_CELLS) or cells.count("S") != 1 or "G" not in cells:
         raise InvalidOptions("task: desc must be of S, F, H and G, with one S and a G")
     return rows

@@ -32,7 +32,8 @@ SMALL_TALK = frozenset(
 
 _CAP = re.compile(r",? and price lower than ([\d.]+) dollars\s*$")
 _Page = tuple[str, Mapping[str, Any]]
-_Visit = Generator[str, _Page, None]
+_Act = tuple[str, str]  # an action and why it is taken
+_Visit = Generator[_Act, _Page, None]
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,9 @@ class ScriptedBuyer:
     Call it with an observation and the info that came with it; it returns the next action. The search page
     begins a new episode, so one buyer can play any number of episodes, one after another.
 
+    Attributes:
+        thought: Why it took its last action, in words.
+
     Example:
         >>> buyer = ScriptedBuyer()
         >>> observation, info = env.reset(seed=1)  # doctest: +SKIP
@@ -112,6 +116,7 @@ class ScriptedBuyer:
         """
         self._candidates = candidates
         self._visit: _Visit | None = None
+        self.thought = ""
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the next action.
@@ -122,22 +127,25 @@ class ScriptedBuyer:
         """
         if observation.startswith(f"WebShop{SEPARATOR}Instruction:"):
             self._visit = self._shop(observation.split(SEPARATOR)[2])
-            return next(self._visit)
+            action, self.thought = next(self._visit)
+            return action
         if self._visit is None:
             raise ValueError(
                 f"not the search page, where an episode begins: {observation[:80]!r}. Call reset()"
             )
         try:
-            return self._visit.send((observation, info))
+            action, self.thought = self._visit.send((observation, info))
         except StopIteration:
             raise ValueError("the purchase ended the episode: call reset() for another one") from None
+        return action
 
     def _shop(self, instruction: str) -> _Visit:
         request = Request.read(instruction)
-        page = yield f"search[{' '.join(dict.fromkeys(request.words)) or request.text}]"
+        words = " ".join(dict.fromkeys(request.words)) or request.text
+        page = yield f"search[{words}]", "I search for the words that say what is wanted."
         found = _results(page, 1)
         for number in range(2, PAGES + 1):
-            page = yield "click[next >]"
+            page = yield "click[next >]", "I look at more results before I choose."
             found += _results(page, number)
         number = PAGES
         shortlist = self._shortlist(found, request)
@@ -146,12 +154,13 @@ class ScriptedBuyer:
             yield from _inspect(candidate)
         best = choose(shortlist, request)
         yield from _turn(number, best.page)
-        page = yield f"click[{best.asin}]"
+        page = yield f"click[{best.asin}]", f"{best.title} fits the instruction best, so I open it."
         for name, value in named_options(shortlist, request).items():
             if value in best.options.get(name, ()):
                 labels = page[1]["available_actions"]["clickables"]
-                page = yield f"click[{value}]" if value in labels else f"click[{name}: {value}]"
-        yield "click[buy now]"
+                label = value if value in labels else f"{name}: {value}"
+                page = yield f"click[{label}]", f"The instruction asks for {value}, so I choose it."
+        yield "click[buy now]", "The product and its options are what was asked for, so I buy it."
 
     def _shortlist(self, found: list[Candidate], request: Request) -> list[Candidate]:
         """Return the first affordable results."""
@@ -198,25 +207,26 @@ def winning_actions(goal: Goal) -> list[str]:
     return [f"search[{product.title}]", *(f"click[{label}]" for label in clicks)]
 
 
-def _turn(number: int, wanted: int) -> Generator[str, _Page, int]:
+def _turn(number: int, wanted: int) -> Generator[_Act, _Page, int]:
     """Turn the pages of results from one number to another; returns the latter."""
     while number != wanted:
-        yield "click[next >]" if number < wanted else "click[< prev]"
+        label = "next >" if number < wanted else "< prev"
+        yield f"click[{label}]", f"The product I want stands on page {wanted} of the results."
         number += 1 if number < wanted else -1
     return number
 
 
 def _inspect(candidate: Candidate) -> _Visit:
     """Read a candidate's pages and return to the results."""
-    page = yield f"click[{candidate.asin}]"
+    page = yield f"click[{candidate.asin}]", f"{candidate.title} may be it, so I open it."
     candidate.options = _options(page)
     texts = [candidate.title]
     for label in ("features", "description"):
-        page = yield f"click[{label}]"
+        page = yield f"click[{label}]", f"I read its {label} to see whether it is what was asked for."
         texts += page[0].split(SEPARATOR)[4:]
-        yield "click[< prev]"
+        yield "click[< prev]", f"I have read its {label}."
     candidate.text = " ".join(texts)
-    yield "click[< prev]"
+    yield "click[< prev]", "I know enough of it and go back to the results."
 
 
 def _results(page: _Page, number: int) -> list[Candidate]:

@@ -75,6 +75,18 @@ def test_the_buyer_stays_within_its_steps(shop: WebShopEnv) -> None:
         assert len(actions) <= 7 + 6 * 3 + 4
 
 
+def test_the_buyer_says_why(shop: WebShopEnv) -> None:
+    policy = ScriptedBuyer(1)
+    observation, info = shop.reset(seed=0, options={"task": shop.tasks("test")[0]})
+    thoughts = []
+    done = False
+    while not done:
+        observation, _, done, _, info = shop.step(policy(observation, info))
+        thoughts.append(policy.thought)
+    assert all(thoughts)
+    assert thoughts[0].startswith("I search") and thoughts[-1].endswith("so I buy it.")
+
+
 def test_one_buyer_plays_one_episode_after_another(shop: WebShopEnv) -> None:
     first, second = shop.tasks("test")[:2]
     policy = ScriptedBuyer(2)

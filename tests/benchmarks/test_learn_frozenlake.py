@@ -1,0 +1,70 @@
+"""The verdict on what was learned; and, with the training stack, the whole of it in small."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from learn import chart
+from learn.stages import Rate, Score
+from learn_frozenlake import STAGES, Outcome, Recipe, settings
+
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "learn_frozenlake.py"
+
+
+def outcome(before: int, after: int, tasks: int = 400) -> Outcome:
+    scores = [Score(Rate(won, tasks), Rate(0, 0), {}) for won in (0, before, after)]
+    return Outcome(1, 1000, scores, scores, chart.Curve("one", [1.0], [0.5], []), {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "passed"),
+    [
+        (200, 320, True),
+        (200, 260, True),
+        (200, 259, False),  # less than 15 points
+        (320, 200, False),
+    ],
+)
+def test_the_bar_is_fifteen_points(before: int, after: int, passed: bool) -> None:
+    assert outcome(before, after).passed is passed
+
+
+def test_a_rise_within_the_intervals_is_no_pass() -> None:
+    few = outcome(10, 14, tasks=20)
+    assert few.rise == pytest.approx(0.2)
+    assert not few.passed
+
+
+def test_numbers_have_a_name_for_each_stage() -> None:
+    found = json.loads(json.dumps(outcome(200, 320).to_dict()))
+    assert list(found["scores"]) == list(STAGES)
+    assert found["scores"]["after reinforcement"]["sampled"]["all"]["share"] == 0.8
+    assert str(Rate(320, 400)) == "80.0% [75.8%, 83.6%]"
+
+
+def test_a_smoothed_curve_is_as_long_and_looks_back_only() -> None:
+    assert chart.smoothed([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]) == [0.0, 0.5, 2 / 3, 0.75, 0.8, 1.0]
+
+
+def test_a_critics_learning_rate_is_set_where_there_is_a_critic() -> None:
+    assert "train.critic_lr" not in settings(Recipe(), 1)
+    assert settings(Recipe(algorithm="ppo"), 3)["train.critic_lr"] == Recipe.critic_lr
+    assert settings(Recipe(steps=5, prompts=4), 3)["data.tasks"] == 20
+
+
+@pytest.mark.train
+def test_all_stages_run(tmp_path: Path) -> None:
+    """The whole of it with two steps: too few to be judged, which the exit status says."""
+    command = [sys.executable, str(SCRIPT), "--short", "--steps", "2", "--held-out", "40"]
+    command += ["--demonstrations", "400", "--json", str(tmp_path / "found.json")]
+    command += ["--chart", str(tmp_path / "curve.png"), "--folder", str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr[-4000:]
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    (found,) = json.loads((tmp_path / "found.json").read_text())["seeds"]
+    before, between, _ = (found["scores"][stage]["sampled"]["all"]["successes"] for stage in STAGES)
+    assert before == 0
+    assert between > 0
+    assert len(found["training"]) == 2

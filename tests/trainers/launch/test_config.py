@@ -1,0 +1,76 @@
+"""A run's configuration: what wins over what, and refusals that name the key."""
+
+from pathlib import Path
+
+import pytest
+
+from envhub_trainers._config import PRESETS, ConfigRefused, read, value_of
+
+BASE = {"algorithm": "grpo", "env": "frozenlake", "model": "some/model"}
+
+
+def test_flags_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("[train]\nlr = 0.5\nkl_coef = 0.25\n[[rollout.reward]]\ntype = 'outcome'\n")
+    config = read(file, {**BASE, "train.lr": 0.125})
+    assert config.train.lr == 0.125
+    assert config.train.kl_coef == 0.25
+    assert config.train.lr_warmup == PRESETS["cpu-tiny"]["train"]["lr_warmup"]
+    assert config.rollout["reward"] == [{"type": "outcome"}]
+    assert config.output == "runs/frozenlake-grpo"
+
+
+def test_a_run_that_goes_on_begins_with_its_own_configuration() -> None:
+    saved = {**BASE, "output": "there", "preset": "cpu-tiny", "train": {"lr": 0.5}}
+    config = read(None, {"algorithm": "grpo", "train.seed": 7}, saved)
+    assert (config.output, config.train.lr, config.train.seed) == ("there", 0.5, 7)
+
+
+def test_the_preset_may_come_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('preset = "one-node-8gpu"\n')
+    assert read(file, BASE).resources.gpus == 8
+    assert read(file, {**BASE, "preset": "cpu-tiny"}).resources.gpus == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"train.lrr": 1.0}, "train.lrr: no such key; did you mean lr?"),
+        ({"trian.lr": 1.0}, "trian: no such key; did you mean train?"),
+        ({"train.lr": "fast"}, "train.lr: expected `float`, got `str`"),
+        ({"train.lr": 0.0}, "train.lr: expected `float` > 0.0"),
+        ({"train.seed": -1}, "train.seed: expected `int` >= 0"),
+        ({"algorithm": "sarsa"}, "algorithm: invalid enum value 'sarsa'"),
+        ({"env": None}, "env: is not set: --env NAME"),
+        ({"model": ""}, "model: is not set: --model PATH"),
+        ({"preset": "huge"}, "preset: there is no 'huge'; there are cpu-tiny, one-node-8gpu, multi-node"),
+        ({"hub.urls": "http://one"}, "hub.urls: expected `array`, got `str`"),
+        ({"env.name": "x"}, "env.name: env is no table"),
+    ],
+)
+def test_what_can_not_be_used_is_refused_by_its_key(flags: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigRefused) as refused:
+        read(None, {**BASE, **flags})
+    assert str(refused.value).startswith(said)
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("[train\n")
+    with pytest.raises(ConfigRefused, match=r"run\.toml: "):
+        read(file, BASE)
+
+
+def test_values_on_the_command_line_are_toml_or_else_text() -> None:
+    assert value_of("train.lr=1e-5") == ("train.lr", 1e-5)
+    assert value_of("train.asynchronous=true") == ("train.asynchronous", True)
+    assert value_of('hub.settings=["a.b=1"]') == ("hub.settings", ["a.b=1"])
+    assert value_of("data.split=test") == ("data.split", "test")
+    with pytest.raises(ConfigRefused, match="KEY=VALUE"):
+        value_of("train.lr")
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_is_a_configuration(preset: str) -> None:
+    assert read(None, {**BASE, "preset": preset}).steps > 0

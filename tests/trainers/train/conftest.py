@@ -1,0 +1,134 @@
+"""Tiny models, a real hub, and `envhub train` as a process. torch is never imported into the tests' own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE_S = 900.0
+"""For how long a run may take that takes a minute or two; a machine that others use is slow."""
+PROGRAM = Path(__file__).parent.parent / "tiny_model.py"
+
+REWARD = '''"""Differs from sample to sample, also of a model that knows nothing."""
+
+
+def odds(rollout):
+    sampled = [one for start, end in rollout.ranges for one in rollout.ids[start:end]]
+    return sum(one % 2 for one in sampled) / max(1, len(sampled))
+'''
+
+SHORT = """
+[train]
+prompts_per_step = 4
+samples_per_prompt = 2
+batch_size = 8
+micro_batch_size = 2
+kl_coef = 0.01
+save_every = 1
+[rollout]
+max_turn_tokens = 8
+max_turns = 3
+[[rollout.reward]]
+type = "outcome"
+[[rollout.reward]]
+type = "function"
+call = "{call}"
+"""
+
+
+def _make(folder: Path, seed: int) -> Path:
+    subprocess.run([sys.executable, str(PROGRAM), str(folder), str(seed)], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of 95,000 random parameters."""
+    return _make(tmp_path_factory.mktemp("models") / "one", 0)
+
+
+@pytest.fixture(scope="session")
+def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another of the same shape."""
+    return _make(tmp_path_factory.mktemp("models") / "two", 1)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A hub that runs."""
+
+    url: str
+    pid: int
+
+
+@pytest.fixture(scope="session")
+def hub() -> Iterator[Served]:
+    """A hub with frozenlake and webshop."""
+    envs = ["--env", "frozenlake=8", "--env", "webshop=4"]
+    command = [sys.executable, "-m", "envhub", "serve", "--json", "--port", "0", *envs]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield Served(json.loads(process.stdout.readline())["url"], process.pid)
+        process.send_signal(signal.SIGINT)
+
+
+class Run:
+    """`envhub train` in a process, and what it left."""
+
+    def __init__(self, output: Path, arguments: list[str]) -> None:
+        self.output = output
+        self.said = output.parent / f"{output.name}.said"
+        with self.said.open("a") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "envhub", "train", *arguments, "--output", str(output)],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "COLUMNS": "200"},
+            )
+
+    def finish(self) -> None:
+        """Wait for it to end well."""
+        assert self.process.wait(PATIENCE_S) == 0, self.report()
+
+    def report(self) -> str:
+        """What it said, and the last that OpenRLHF said."""
+        log = self.output / "train.log"
+        tail = log.read_text()[-6000:] if log.exists() else ""
+        return f"{self.said.read_text()}\n{tail}"
+
+    def rows(self, name: str) -> list[dict[str, float]]:
+        """The metrics with a number of that name."""
+        file = self.output / "metrics.jsonl"
+        found = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        return [row for row in found if name in row]
+
+
+@pytest.fixture
+def train(model: Path, tmp_path: Path, processes: Any) -> Iterator[Callable[..., Run]]:
+    """Start runs of a few steps on the tiny model, all in one folder: `train("grpo", "--env", …)`."""
+    reward = tmp_path / "reward.py"
+    reward.write_text(REWARD)
+    config = tmp_path / "short.toml"
+    config.write_text(SHORT.format(call=f"{reward}:odds"))
+    runs: list[Run] = []
+
+    def start(*arguments: str, fresh: bool = True) -> Run:
+        common = ["--config", str(config), "--model", str(model)] if fresh else ["--resume"]
+        runs.append(Run(tmp_path / "run", [*arguments, *common]))
+        return runs[-1]
+
+    yield start
+    for run in runs:
+        if run.process.poll() is None:
+            run.process.send_signal(signal.SIGINT)
+            run.process.wait(120)

@@ -1,0 +1,183 @@
+"""What a model is told: the system message, and a message for each thing it sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from envhub_sdk import EnvInfo
+from envhub_sdk.spaces import plain
+from envhub_trainers import _hooks
+from envhub_trainers._actions import Form
+
+__all__ = ["PROMPTS", "Prompt", "View", "prompt", "usual_form"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What there is to say to a model before its next answer."""
+
+    observation: Any
+    """What the environment shows; the same as before where the last answer could not be used."""
+    info: Mapping[str, Any]
+    turn: int
+    """Answers the model has given."""
+    turns_left: int
+    """Answers it may still give, this one included."""
+    problem: str | None = None
+    """Why the last answer could not be used."""
+    previous: Any = None
+    """The observation before the last answer."""
+
+
+class Prompt(Protocol):
+    """Writes the messages to a model."""
+
+    def system(self, env: EnvInfo, form: Form) -> str | None:
+        """What it is told beforehand."""
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+
+
+def prompt(name: str, env: str) -> Prompt:
+    """Make the prompt of that name.
+
+    Args:
+        name: "auto" (the environment's own, else "generic"), a name in `PROMPTS`, or the user's own class,
+            `module:Class` or `file.py:Class`.
+        env: Name of the environment.
+
+    Raises:
+        HookNotFound: It is none of these.
+    """
+    if name == "auto":
+        name = env if env in PROMPTS else "generic"
+    if name in PROMPTS:
+        return PROMPTS[name]()
+    if ":" not in name:
+        raise _hooks.HookNotFound(
+            f"there is no prompt {name!r}: use auto, one of {', '.join(PROMPTS)}, or name a class of your "
+            "own as module:Class"
+        )
+    made: Prompt = _hooks.load(name)()
+    return made
+
+
+def usual_form(env: str) -> str:
+    """The form of actions that suits an environment best."""
+    return "fenced" if env == "frozenlake" else "react"
+
+
+def shown(observation: Any) -> str:
+    """An observation as text."""
+    return observation if isinstance(observation, str) else msgspec.json.encode(plain(observation)).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Generic:
+    """For any environment: what its spec says of actions and observations, and the available actions."""
+
+    example: str = "<action>"
+
+    def system(self, env: EnvInfo, form: Form) -> str:
+        """What it is told beforehand."""
+        parts = [
+            f"You act in an environment: {env.summary or env.name}",
+            f"Each message shows what you see. {_sentence(env.observation.get('description', ''))}".strip(),
+            f"An action: {_sentence(env.action.get('description', 'as the environment takes it'))}",
+            form.instruction.format(example=self.example),
+        ]
+        return "\n".join(part for part in parts if part)
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        if view.problem:
+            return f"Your answer could not be used: {view.problem}. Nothing has changed; answer again."
+        offered = view.info.get("available_actions")
+        seen = shown(view.observation)
+        return f"{seen}\n\nAvailable actions: {json.dumps(offered, ensure_ascii=False)}" if offered else seen
+
+
+@dataclass(frozen=True, slots=True)
+class WebShop:
+    """For WebShop: the task is on the page, and the page's buttons are listed."""
+
+    example: str = "search[blue cotton shirt]"
+
+    def system(self, env: EnvInfo, form: Form) -> str:
+        """What it is told beforehand."""
+        return (
+            "You are shopping online. Each message shows a page of the shop; the instruction on it says what "
+            "to buy. Find the product that fits it best, choose the options it asks for on the product's "
+            "page, and buy it: the closer the purchase to the instruction, the better, and it can't be "
+            "undone.\nAn action is search[keywords], where there is a search bar, or click[label] with one "
+            "of the labels listed below the page.\n" + form.instruction.format(example=self.example)
+        )
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        if view.problem:
+            return f"Your answer could not be used: {view.problem}. You are still on the same page."
+        offered = view.info.get("available_actions", {})
+        labels = [f"click[{label}]" for label in offered.get("clickables", ()) if label != "search"]
+        actions = (["search[keywords]"] if offered.get("has_search_bar") else []) + labels
+        page = f"{shown(view.observation)}\n\nActions: {', '.join(actions) or 'none'}"
+        reason = view.info.get("reason")
+        return f"Your last action did nothing: {reason}\n\n{page}" if reason else page
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenLake:
+    """For FrozenLake: the rules, then the grid with the number of the turn and what is left of them."""
+
+    example: str = "right"
+
+    def system(self, env: EnvInfo, form: Form) -> str:
+        """What it is told beforehand."""
+        return (
+            "You walk over a frozen lake, seen as a grid. Reach the goal in as few moves as you can.\n"
+            "P is you, _ is ice, O is a hole, G is the goal; X is you in a hole, √ is you on the goal. "
+            "Falling into a hole ends the walk without a reward, reaching the goal brings 1. A move against "
+            "the border leaves you where you are.\n"
+            "An action is one of left, down, right, up.\n" + form.instruction.format(example=self.example)
+        )
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        lines = [f"Current observation ({view.turn}):", shown(view.observation)]
+        if view.problem:
+            lines.append(f"Your answer could not be used: {view.problem}.")
+        elif view.turn and view.observation == view.previous:
+            lines.append("You are where you were: that move had no effect.")
+        lines.append(f"Moves left: {view.turns_left}. What is your next action?")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """The observation and nothing else: for models that are trained on an environment from scratch."""
+
+    def system(self, env: EnvInfo, form: Form) -> None:
+        """Nothing is told beforehand."""
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        return shown(view.observation)
+
+
+PROMPTS: dict[str, type[Prompt]] = {
+    "generic": Generic,
+    "webshop": WebShop,
+    "frozenlake": FrozenLake,
+    "bare": Bare,
+}
+"""The prompts that can be named in a configuration."""
+
+
+def _sentence(text: str) -> str:
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
