@@ -1,4 +1,4 @@
-"""ALFWorld, played by the published packages: the environment of the spec beside this one with its other engine.
+"""ALFWorld, played by the published packages: the environment of the spec `alfworld` with its other engine.
 
 It is a spec of its own because it has locks of its own: the packages need many others and a compiler.
 """
