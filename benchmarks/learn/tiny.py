@@ -1,8 +1,7 @@
 """A program that makes a tiny language model of FrozenLake in coordinates, with random weights.
 
-`python -m learn.tiny FOLDER SIZE SEED`: for maps of up to SIZE rows and columns; a model that is there is left
-as it is. Its words are those of the observations and the four moves, a token each; a cell, such as `2,1`, is
-one token.
+`python -m learn.tiny FOLDER SIZE SEED`: for maps of up to SIZE rows and columns. A model that is there stays
+as it is. Its words are those of the observations and the moves, a token each; a cell, such as `2,1`, is one.
 """
 
 from __future__ import annotations
