@@ -79,7 +79,7 @@ class Recipe:
         return 2 * (self.size - 1)
 
 
-SHORT = {"steps": 30, "held_out": 200, "evaluate_every": 0}
+SHORT = {"steps": 30, "evaluate_every": 0}
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """A program that makes a tiny language model of FrozenLake in coordinates, with random weights.
 
-`python -m learn.tiny FOLDER SIZE SEED`: for maps of up to SIZE rows and columns. Its words are those of the
-observations and the four moves, a token each; a cell, such as `2,1`, is one token.
+`python -m learn.tiny FOLDER SIZE SEED`: for maps of up to SIZE rows and columns. A model that is there stays
+as it is. Its words are those of the observations and the moves, a token each; a cell, such as `2,1`, is one.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -68,11 +69,11 @@ def model(made: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
 
 
 def main(folder: str, size: str, seed: str) -> None:
-    made = tokenizer(int(size))
-    made.save_pretrained(folder)
-    tiny = model(made, int(seed))
-    tiny.save_pretrained(folder)
-    print(tiny.num_parameters())
+    if not Path(folder, "config.json").is_file():
+        made = tokenizer(int(size))
+        made.save_pretrained(folder)
+        model(made, int(seed)).save_pretrained(folder)
+    print(LlamaForCausalLM.from_pretrained(folder).num_parameters())
 
 
 if __name__ == "__main__":

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from envhub.cli import CommandError
 from envhub_trainers._config import Algorithm, ConfigRefused, read, value_of
-from envhub_trainers._launch import RunFailed, Summary, dry_run, launch, saved
+
+if TYPE_CHECKING:
+    from envhub_trainers._launch import Summary
 
 
 def train(
@@ -49,6 +51,8 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan or the summary as JSON.")] = False,
 ) -> None:
     """Train a model on the episodes it plays. Flags of OpenRLHF may follow after --."""
+    from envhub_trainers._launch import RunFailed, dry_run, launch, saved
+
     flags: dict[str, Any] = {
         "algorithm": algorithm,
         "env": env,

@@ -182,6 +182,7 @@ def _follow(
 ) -> tuple[int, list[str]]:
     """Read what OpenRLHF prints until it ends: all of it into the log, its steps to the user."""
     kept: deque[str] = deque(maxlen=LINES_KEPT)
+    recent: deque[_metrics.Metrics] = deque(maxlen=8)  # nodes on one machine tell everything once each
     begun = time.monotonic()
     assert process.stdout is not None
     with folder.log.open("a") as log, folder.metrics.open("a") as metrics:
@@ -191,7 +192,10 @@ def _follow(
             if line.strip():
                 kept.append(line.rstrip())
             found = _metrics.from_line(line)
+            if found in recent:
+                found = None
             if found is not None:
+                recent.append(found)
                 _metrics.append(found, metrics)
             if verbose:
                 say(line.rstrip())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from envhub_trainers.cpu import ENVIRONMENT
 
 PATIENCE_S = 900.0
 """For how long a run may take that takes a minute or two; a machine that others use is slow."""
@@ -70,15 +74,51 @@ class Served:
     pid: int
 
 
-@pytest.fixture(scope="session")
-def hub() -> Iterator[Served]:
-    """A hub with frozenlake and webshop."""
-    envs = ["--env", "frozenlake=8", "--env", "webshop=4"]
-    command = [sys.executable, "-m", "envhub", "serve", "--json", "--port", "0", *envs]
+@contextlib.contextmanager
+def _serve(*envs: str) -> Iterator[Served]:
+    arguments = [part for env in envs for part in ("--env", env)]
+    command = [sys.executable, "-m", "envhub", "serve", "--json", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield Served(json.loads(process.stdout.readline())["url"], process.pid)
         process.send_signal(signal.SIGINT)
+
+
+@pytest.fixture(scope="session")
+def hub() -> Iterator[Served]:
+    """A hub with frozenlake and webshop."""
+    with _serve("frozenlake=8", "webshop=4") as served:
+        yield served
+
+
+@pytest.fixture
+def hubs() -> Iterator[tuple[Served, Served]]:
+    """Two hubs with frozenlake."""
+    with _serve("frozenlake=4") as one, _serve("frozenlake=4") as other:
+        yield one, other
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, wait_until: Callable[..., None]) -> Iterator[str]:
+    """The address of a Ray cluster of two nodes, each of two processes' room."""
+    port = random.SystemRandom().randrange(20_000, 32_768)  # none that the system gives away
+    address = f"127.0.0.1:{port}"
+    with contextlib.ExitStack() as nodes:
+        for number, where in enumerate((["--head", "--port", str(port)], ["--address", address])):
+            log = tmp_path / f"node-{number}"
+            nodes.enter_context(_node(log, where))
+            wait_until(lambda log=log: "Ray runtime started" in log.read_text(), PATIENCE_S)
+        yield address
+
+
+@contextlib.contextmanager
+def _node(log: Path, where: list[str]) -> Iterator[None]:
+    room = ["--num-gpus", "2", "--num-cpus", "4", "--object-store-memory", str(256 * 2**20)]
+    program = [str(Path(sys.executable).with_name("ray")), "start", *where, *room, "--block"]
+    quiet = {**os.environ, **ENVIRONMENT, "RAY_USAGE_STATS_ENABLED": "0"}
+    with log.open("w") as out, subprocess.Popen(program, stdout=out, stderr=out, env=quiet) as process:
+        yield
+        process.terminate()
 
 
 class Run:

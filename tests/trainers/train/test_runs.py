@@ -1,5 +1,6 @@
 """Whole runs: Ray, vLLM, DeepSpeed and a real hub, through the command, on a model that the tests made."""
 
+import json
 import os
 import random
 import signal
@@ -116,6 +117,23 @@ def test_ppo_with_critic_and_reference_while_workers_are_killed(
     assert all(
         "critic_loss" in row and row["critic_grad_norm"] > 0.0 for row in run.rows("timing/step_total")
     )
+
+
+def test_two_nodes_and_two_hubs(
+    train: Callable[..., Any], cluster: str, hubs: tuple[Any, Any], model: Path, tmp_path: Path
+) -> None:
+    """A Ray cluster of two nodes, of which neither alone has room; the episodes are spread over two hubs."""
+    both = [part for hub in hubs for part in ("--hub", hub.url)]
+    records = ("--set", f'rollout.records="{tmp_path / "records"}"')
+    run = train(
+        "grpo", "--env", "frozenlake", *both, "--ray-address", cluster, "--set", "data.tasks=12", *records
+    )
+    run.finish()
+    check_learning(run, model, steps=3)
+    files = (tmp_path / "records").iterdir()
+    kept = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert len(kept) == 24
+    assert {record["hub"] for record in kept} == {hub.url for hub in hubs}
 
 
 def test_what_the_machine_does_not_have_is_not_waited_for(train: Callable[..., Any], hub: Any) -> None:
