@@ -122,7 +122,7 @@ class Env:
     spec = locked_spec(source=source)
     digest = read_lock(spec).digest
     status, _, said = envhub("serve", "--env", spec.path, "--isolation", "conda")
-    assert status == 2 and f"`envhub build {spec.path}`" in said and digest in said
+    assert status == 2 and f"`{store.command('build', spec.path)}`" in said and digest in said
 
     record = tmp_path / "record"
     arguments = ("--env", spec.path, "--isolation", "conda", "--build", "--record", record)
