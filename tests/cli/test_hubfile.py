@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from envhub.cli import main
 from envhub.cli._hubfile import EnvConfig, HubConfig, envs_to_serve, read_hub_file
 from envhub.cli.new import write_skeleton
 from envhub.spec import (
@@ -13,6 +14,7 @@ from envhub.spec import (
     IsolationArgument,
     SettingsInvalid,
     SpecNotFound,
+    find,
 )
 
 WHOLE = """
@@ -157,6 +159,21 @@ def test_isolations_that_contradict_each_other_are_refused(said: tuple[str, ...]
         envs_to_serve(HubConfig(), [EnvArgument("echo")], isolations=arguments)
     (echo,) = envs_to_serve(HubConfig(), [EnvArgument("echo")], isolations=[arguments[0], arguments[0]])
     assert echo.isolation == arguments[0].wanted
+
+
+def test_what_is_built_and_where_comes_from_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ENVHUB_STORE", raising=False)
+    folder = write_skeleton("maze", tmp_path)
+    locked = f"[serve]\nisolation = 'conda'\nstore = 'envs'\n[[env]]\nspec = '{find('echo').path}'\n"
+    for text, said in (
+        (locked, f"in {tmp_path / 'envs'}; make it with"),
+        (f"[serve]\nbuild = true\nisolation = 'conda'\n[[env]]\nspec = '{folder}'\n", "locks in"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["serve", "--config", str(write(tmp_path, text))])
+        assert said in capsys.readouterr().err
 
 
 def test_a_path_in_the_file_is_relative_to_the_file(tmp_path: Path) -> None:
