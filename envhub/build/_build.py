@@ -14,7 +14,7 @@ from envhub.build._archives import conda_archives, pypi_archives
 from envhub.build._built import Archive, Built
 from envhub.build._disk import wipe
 from envhub.build._errors import InstallFailed, StoreInvalid, VenvRefused
-from envhub.build._fetch import Report, Wanted, disk_error, fetch
+from envhub.build._fetch import Report, Wanted, disk_error, fetch, more_room
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import require_fresh
 from envhub.build._holders import held_words
@@ -141,7 +141,7 @@ class _Builder:
                 archives=tuple(archives),
             )
         except OSError as error:
-            raise disk_error(error, f"{self.spec.name}: {self.work.prefix}") from error
+            raise disk_error(error, f"{self.spec.name}: {self.work.prefix}", self.store) from error
         finally:
             if self.store.find(self.lock.digest_for(self.kind), self.kind) is None:
                 shutil.rmtree(self.work.prefix, ignore_errors=True)
@@ -182,7 +182,14 @@ class _Builder:
 
         self.report("install", "conda packages", 0, len(archives))
         _install.install(
-            self.lock, self.files, archives, self.work.prefix, self.work.scratch, self.work.lock, on_linked
+            self.lock,
+            self.files,
+            archives,
+            self.work.prefix,
+            self.work.scratch,
+            self.work.lock,
+            on_linked,
+            more_room(self.store),
         )
 
     def _try(self) -> str:

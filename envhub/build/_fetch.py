@@ -153,8 +153,7 @@ class _Job:
             if size + SPARE_BYTES > free:
                 raise DiskFull(
                     f"{one.label}: {one.file_name} has {_megabytes(size)} and {self.store.root} has "
-                    f"{_megabytes(free)} left; free some space (envhub store gc), or name a store on another "
-                    "disk with --store"
+                    f"{_megabytes(free)} left; {more_room(self.store)}"
                 )
             try:
                 with part.open("wb") as file:
@@ -167,7 +166,7 @@ class _Job:
                         done += len(block)
                         self.report("fetch", one.label, done, size)
             except OSError as error:
-                raise disk_error(error, f"{one.label}: {part}") from error
+                raise disk_error(error, f"{one.label}: {part}", self.store) from error
         return sha256.hexdigest(), md5.hexdigest()
 
     @contextlib.contextmanager
@@ -211,14 +210,17 @@ class _Interrupted(Exception):
     """A transfer broke off; trying again may help."""
 
 
-def disk_error(error: OSError, where: str) -> DiskFull | OSError:
+def disk_error(error: OSError, where: str, store: Store) -> DiskFull | OSError:
     """Return what to raise for a failed write: a full disk has an error of its own."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(
-            f"{where}: the disk is full; free some space (envhub store gc), or name a store on another disk "
-            "with --store"
-        )
+        return DiskFull(f"{where}: the disk is full; {more_room(store)}")
     return error
+
+
+def more_room(store: Store) -> str:
+    """Say what to do where the disk of a store is full."""
+    gc = store.command("store", "gc")
+    return f"free some space ({gc}), or name a store on another disk with --store"
 
 
 def _client() -> httpx.Client:

@@ -107,7 +107,7 @@ def pack(
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
-        raise _failed(error, f"{spec.name}: {file}") from error
+        raise _failed(error, f"{spec.name}: {file}", store) from error
     return Pack(file, **about, size=file.stat().st_size, archives=len(wanted))
 
 
@@ -212,12 +212,12 @@ def unpack(file: Path, store: Store, folder: Path | None, *, report: Report) -> 
                 _take_out(file, tar, about["members"], store, scratch, Path(beside), report)
                 return _settle(file, Path(beside) / "spec", target, about)
         except OSError as error:
-            raise _failed(error, f"{file}: {target}") from error
+            raise _failed(error, f"{file}: {target}", store) from error
 
 
-def _failed(error: OSError, where: str) -> Exception:
+def _failed(error: OSError, where: str, store: Store) -> Exception:
     """Return what to raise when a file cannot be read or written."""
-    full = disk_error(error, where)
+    full = disk_error(error, where, store)
     return PackInvalid(f"{where}: {error.strerror} ({error.filename})") if full is error else full
 
 

@@ -209,7 +209,8 @@ def test_packages_that_unpack_to_more_than_the_disk_has(
     huge = 2 * shutil.disk_usage(tmp_path).total
     point(spec, "libreckon", conda(tmp_path, "libreckon", "1.4", [("lib/x", b"x", 0o644)], claimed=huge))
     message = refused(spec, store, DiskFull)
-    assert "the packages unpack to" in message and "MB left" in message and "--store" in message
+    assert "the packages unpack to" in message and "MB left" in message
+    assert f"free some space (envhub store gc --store {store.root})" in message
 
 
 def test_a_channel_that_cannot_be_reached(locked_spec: LockedSpec, store: Store) -> None:
