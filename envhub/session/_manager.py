@@ -108,7 +108,7 @@ class Sessions(Register):
             now = self._clock()
             for session in self.all():
                 session.note_use(self.clock_offset)
-                if now - session.last_used > session.idle_timeout_s and not session.busy:
+                if now > session.expires_at and not session.busy:
                     session.end(
                         HubError(
                             "session_expired",
@@ -135,6 +135,7 @@ class Sessions(Register):
         )
         self.counts.resumed[opened.env] += 1
         session.created_at = opened.time_us / 1e6 - self.clock_offset
+        session.last_used = session.noted_use = saved.used_us / 1e6 - self.clock_offset
         log.info("session %s goes on", session.id, extra=session.about)
         session.resume(saved)
         for again in saved.waiting:

@@ -14,7 +14,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 
 from envhub.pool import Pool, Replica
-from envhub.record import Recorder
+from envhub.record import Recorder, now_us
 from envhub.session._caller import may_use
 from envhub.session._counts import Counts
 from envhub.session._errors import HubError
@@ -74,6 +74,7 @@ class Register:
                 raise ended.copy()
             awaited = self.awaited.get(session_id)
             if awaited is not None and may_use(awaited.opened.owner):
+                awaited.used_us = now_us()
                 raise HubError("not_ready", f"session {session_id} goes on when its environment is loaded")
             raise HubError(
                 "unknown_session",
@@ -186,4 +187,5 @@ class Register:
         """The events from which each open session can be resumed, session after session."""
         for session in list(self._sessions.values()):
             if session.ended is None:
+                session.note_use(self.clock_offset)
                 yield b"".join(session.history.lines())
