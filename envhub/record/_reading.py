@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from envhub.record._episodes import RecordedEpisode
-from envhub.record._events import Ended, Event, Failed, Opened, Started, Stepped, decode
+from envhub.record._events import Dropped, Ended, Event, Failed, Opened, Started, Stepped, decode
 from envhub.record._log import segments
 
 
@@ -55,6 +55,7 @@ class Reading:
             episode.add(event)
         except (msgspec.MsgspecError, RecursionError):  # an answer that no hub of this version would take
             self.damaged += 1
+            episode.damaged = True
 
     def episodes(self) -> Iterator[RecordedEpisode]:
         """Every episode, as soon as its session goes on to the next one or ends; open ones come last."""
@@ -84,4 +85,7 @@ class Reading:
                     yield episode
             elif isinstance(event, Opened):
                 of_session.pop(event.session, None)
+            elif isinstance(event, Dropped):
+                for episode in running.values():
+                    episode.doubt()
         yield from running.values()
