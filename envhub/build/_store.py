@@ -72,6 +72,18 @@ class Store:
         """Whether the folder is marked as a store."""
         return os.path.isfile(self.root / STORE_MARKER)
 
+    def require(self) -> None:
+        """Refuse a folder that is not marked as a store.
+
+        Raises:
+            StoreInvalid: It is not.
+        """
+        if not self.made:
+            raise StoreInvalid(
+                f"{self.root} is no store of EnvHub: it has no {STORE_MARKER}, which a build writes; name a "
+                "store with --store or the variable ENVHUB_STORE"
+            )
+
     def command(self, *words: object) -> str:
         """Return an `envhub` command on this store, as it is typed; the default one need not be named."""
         elsewhere = () if self.root == Store().root else ("--store", self.root)
@@ -338,11 +350,7 @@ class Store:
 
     @contextlib.contextmanager
     def _locked(self, name: str, how: int, on_wait: Callable[[], None] | None = None) -> Iterator[int]:
-        if not self.made:
-            raise StoreInvalid(
-                f"{self.root} is no store of EnvHub: it has no {STORE_MARKER}, which a build writes; name a "
-                "store with --store or the variable ENVHUB_STORE"
-            )
+        self.require()
         try:
             (self.root / "locks").mkdir(exist_ok=True)
             fd = os.open(self.root / "locks" / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -87,6 +87,8 @@ def verify(
     from envhub.build import Store
 
     place = Store(store)
+    if remove and place.root.exists():
+        place.require()
     moved = [(one.built, [f"it was built as {one.origin} and works only there"]) for one in place.moved()]
     found = [(one, place.verify(one)) for one in place.all()] + moved
     verdicts = []

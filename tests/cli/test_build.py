@@ -105,12 +105,11 @@ def test_a_store_without_a_name_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_gc_leaves_a_folder_that_is_no_store_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_no_store_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "work" / "mine").mkdir(parents=True)
-    assert run("store", "gc", "--store", tmp_path) == 2
-    assert f"{tmp_path} is no store of EnvHub" in capsys.readouterr().err
+    for command in (("gc",), ("verify", "--remove")):
+        assert run("store", *command, "--store", tmp_path) == 2
+        assert f"{tmp_path} is no store of EnvHub" in capsys.readouterr().err
     assert [one.name for one in tmp_path.iterdir()] == ["work"]
 
 
