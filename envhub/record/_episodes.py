@@ -168,8 +168,7 @@ class RecordedEpisode:
 
     @property
     def finished(self) -> bool:
-        """Whether it came to an end, and all of it is there: it was not left for another reset, and does not
-        still go on."""
+        """Whether it came to an end and all of it is there: it wasn't left for another and doesn't go on."""
         return self.outcome not in ("unfinished", "incomplete")
 
     @property

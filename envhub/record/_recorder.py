@@ -112,9 +112,20 @@ class Recorder:
         joined = b"".join(lines)
         for log in self._logs:
             log.write(joined)
-        if self._record is not None and self._record.full:
+        if self._record is not None and self._record.full and not self._record.waiting:
             self._record.rotate()
-        if self.state is not None and self.state.full and self._compacting is None:
+        self._look_at_state()
+
+    def retry(self) -> None:
+        """Writes what a full disk refused a while ago."""
+        for log in self._logs:
+            log.retry()
+        self._look_at_state()
+
+    def _look_at_state(self) -> None:
+        if self.state is None or self.open_sessions is None or not self.state.to_replace:
+            return
+        if self._compacting is None or self._compacting.done():
             self._compacting = asyncio.get_running_loop().create_task(self.compact())
 
     async def compact(self) -> None:
@@ -155,6 +166,11 @@ class Recorder:
     def dropped(self) -> int:
         """Bytes that were never written, because the disk took nothing for too long."""
         return sum(log.dropped for log in self._logs)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait for a full disk."""
+        return sum(log.waiting for log in self._logs)
 
     def leave(self) -> None:
         """The hub stops: with a state's log, the sessions that are open stay open in it."""

@@ -200,9 +200,7 @@ class Episode:
     ) -> bytes:
         """The event of its beginning, which was asked for and happened then."""
         task, options = json.dumps(self.task).encode(), json.dumps(self.options).encode()
-        return record.episode_line(
-            self.id, self.seed, task, options, self._start, more, asked_ns, at_us
-        )
+        return record.episode_line(self.id, self.seed, task, options, self._start, more, asked_ns, at_us)
 
     @classmethod
     def from_event(cls, started: Started, kept: int | None = MAX_RECORDED_STEPS) -> Episode:

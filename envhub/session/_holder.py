@@ -69,7 +69,8 @@ class Holder:
         self._clock = clock
         self.created_at = self.last_used = clock()
         self.noted_use: float | None = None
-        """When the log of a hub before says that it was last in use; up to a quarter of its idle time late."""
+        """When the hub before noted that it was last in use; it may have been up to a quarter of its idle
+        time later."""
         self.history = History(id, functools.partial(counts.episode_over, env), record)
         self.ended: HubError | None = None
         self.busy = False

@@ -106,6 +106,8 @@ class Sessions(Register):
         while True:
             await asyncio.sleep(SWEEP_S)
             now = self._clock()
+            if self.recorder is not None:
+                self.recorder.retry()
             for session in self.all():
                 session.note_use(self.clock_offset)
                 if now > session.expires_at and not session.busy:
