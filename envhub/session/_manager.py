@@ -159,7 +159,9 @@ class Sessions(Register):
         for pool in self.pools.values():
             pool.turn_away("the hub is draining")
         deadline = self._clock() + timeout_s
-        while self._clock() < deadline and any(session.busy for session in self._sessions.values()):
+        while self._clock() < deadline and (
+            self.under_way or any(session.busy for session in self._sessions.values())
+        ):
             await asyncio.sleep(DRAIN_LOOK_S)
 
     def close_all(self) -> None:

@@ -8,6 +8,7 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import Counter, OrderedDict
@@ -42,6 +43,8 @@ class Register:
         self.counts = Counts()
         self.draining = False
         """Whether nothing new may begin, since the hub is about to end."""
+        self.under_way = 0
+        """Requests that open sessions or go to points and are not answered yet."""
         self._sessions: dict[str, Session] = {}
         self._ended: OrderedDict[str, tuple[str | None, HubError]] = OrderedDict()
         """Whose it was and why it ended."""
@@ -173,6 +176,15 @@ class Register:
             self.recorder.session_ended(opened.session, reason.code, reason.message)
         for again in saved.waiting:
             again()
+
+    @contextlib.contextmanager
+    def one_under_way(self) -> Iterator[None]:
+        """Counts a request among those under way: between its awaits no session need be busy."""
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
 
     def check_draining(self) -> None:
         """Checks that something new may begin.
