@@ -5,6 +5,7 @@
 """
 
 from envhub.build._build import Outcome, build
+from envhub.build._built import Archive, Built, Moved
 from envhub.build._conda import channel_url, choose_solver, own_solver
 from envhub.build._errors import (
     BuildError,
@@ -22,6 +23,7 @@ from envhub.build._errors import (
     NotCached,
     PackInvalid,
     SetupFailed,
+    SetupInvalid,
     SmokeFailed,
     StoreInvalid,
     VenvRefused,
@@ -29,6 +31,7 @@ from envhub.build._errors import (
 )
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import Freshness, check_fresh, require_fresh
+from envhub.build._holders import held_words
 from envhub.build._inputs import Inputs, read_inputs
 from envhub.build._lock import CondaPackage, Kind, Lock, PypiPackage, host_platform, read_lock
 from envhub.build._mirrors import Mirrors, config_file, read_mirrors
@@ -36,7 +39,7 @@ from envhub.build._pack import Pack, pack, unpack
 from envhub.build._relock import Relocked, lock_conda, lock_pypi, relock
 from envhub.build._runtime import find_runtime
 from envhub.build._setup import SetupInput, SetupStep
-from envhub.build._store import Archive, Built, Removed, Store
+from envhub.build._store import Removed, Store
 
 __all__ = [
     "Archive",
@@ -58,6 +61,7 @@ __all__ = [
     "LockStale",
     "Mirrors",
     "MirrorsInvalid",
+    "Moved",
     "NotBuilt",
     "NotCached",
     "Outcome",
@@ -68,6 +72,7 @@ __all__ = [
     "Removed",
     "SetupFailed",
     "SetupInput",
+    "SetupInvalid",
     "SetupStep",
     "SmokeFailed",
     "SpecFiles",
@@ -81,6 +86,7 @@ __all__ = [
     "choose_solver",
     "config_file",
     "find_runtime",
+    "held_words",
     "host_platform",
     "lock_conda",
     "lock_pypi",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from envhub.build._errors import FetchFailed, NotCached
 from envhub.build._fetch import Wanted
 from envhub.build._files import SpecFiles
 from envhub.build._lock import Kind, Lock
@@ -12,8 +13,19 @@ def conda_archives(lock: Lock, files: SpecFiles, kind: Kind) -> list[Wanted]:
     """Return the archives of the conda part, in the order of the lock; a virtual environment has none."""
     if kind == "venv":
         return []
+    otherwise = None
+    if not lock.native:
+        otherwise = f"do without conda: envhub build {lock.reference} --isolation venv"
     return [
-        Wanted(f"{one.name} {one.version}", files.conda_lock, one.file_name, one.url, one.sha256, one.md5)
+        Wanted(
+            label=f"{one.name} {one.version}",
+            lock=files.conda_lock,
+            file_name=one.file_name,
+            url=one.url,
+            sha256=one.sha256,
+            md5=one.md5,
+            otherwise=otherwise,
+        )
         for one in lock.conda
     ]
 
@@ -30,4 +42,15 @@ def pypi_archives(lock: Lock, files: SpecFiles, store: Store, offline: bool) -> 
     from envhub.build._wheels import Choice
 
     choice = Choice(lock, files.requirements_lock)
-    return choice.from_store(store) if offline else choice.from_index()
+    if offline:
+        return choice.from_store(store)
+    try:
+        return choice.from_index()
+    except FetchFailed as reason:
+        try:
+            choice.from_store(store)
+        except NotCached:
+            raise reason from None
+        raise FetchFailed(
+            f"{reason}; the archives of all of them are in the store already: --offline uses those"
+        ) from reason

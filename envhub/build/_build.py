@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from envhub.build._archives import conda_archives, pypi_archives
-from envhub.build._errors import InstallFailed, VenvRefused
-from envhub.build._fetch import Report, Wanted, disk_error, fetch
+from envhub.build._built import Archive, Built
+from envhub.build._disk import wipe
+from envhub.build._errors import InstallFailed, StoreInvalid, VenvRefused
+from envhub.build._fetch import Report, Wanted, disk_error, fetch, more_room
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import require_fresh
+from envhub.build._holders import held_words
 from envhub.build._lock import Kind, Lock, read_lock
 from envhub.build._mirrors import Mirrors, read_mirrors
 from envhub.build._setup import run_step
-from envhub.build._smoke import smoke_test
-from envhub.build._store import Archive, Built, Store, Work
-from envhub.spec import Runtime, Spec
+from envhub.build._smoke import runs, smoke_test
+from envhub.build._store import Store, Work
+from envhub.spec import Runtime, Spec, reference
 
 _TOOLS = {"py-rattler": "rattler", "uv": "uv", "packaging": "packaging"}
 
@@ -53,7 +56,7 @@ def build(
     mirrors: Mirrors | None = None,
     report: Report = _quiet,
 ) -> Outcome:
-    """Build the environment of a spec from its locks, unless it is there.
+    """Build the environment of a spec from its locks, unless it is there and its interpreter runs.
 
     A build that is refused or fails leaves no environment, and all others as they were; the archives that
     were fetched and found right stay in the store.
@@ -70,6 +73,7 @@ def build(
     Raises:
         BuildError: The locks are refused, an archive cannot be had or is not the locked one, or something
             fails; see its subclasses.
+        StoreInvalid: What is there is damaged, and a hub holds it.
     """
     started = time.monotonic()
     require_fresh(spec)
@@ -77,16 +81,31 @@ def build(
     lock.check_kind(kind)
     files, digest = SpecFiles.of(spec), lock.digest_for(kind)
     built, reused = store.claim(files.folder, digest, kind), True
-    if built is None:
+    if built is None or not runs(built):
+        if built is not None:
+            _check_free(spec, store, built)
         with store.building(digest, kind, lambda: report("wait", spec.name, 0, 0)) as work:
             built = store.find(digest, kind)
-            if built is None:
+            if built is None or not runs(built):
+                wipe(work.prefix)
                 builder = _Builder(
                     spec, lock, files, kind, store, work, offline, mirrors or read_mirrors(), report
                 )
                 built, reused = builder.run(), False
             store.use(files.folder, built)
     return Outcome(built, reused, time.monotonic() - started)
+
+
+def _check_free(spec: Spec, store: Store, built: Built) -> None:
+    """Refuse to wait for a hub that serves from what is to be built again."""
+    held_by = store.held_by(built)
+    if held_by:
+        option = () if built.kind == "conda" else ("--isolation", built.kind)
+        command = store.command("build", reference(spec), *option)
+        raise StoreInvalid(
+            f"{spec.name}: {built.python} does not run, so its environment has to be built again, and a hub "
+            f"holds it ({held_words(held_by)}): end that, then run: {command}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +141,7 @@ class _Builder:
                 archives=tuple(archives),
             )
         except OSError as error:
-            raise disk_error(error, f"{self.spec.name}: {self.work.prefix}") from error
+            raise disk_error(error, f"{self.spec.name}: {self.work.prefix}", self.store) from error
         finally:
             if self.store.find(self.lock.digest_for(self.kind), self.kind) is None:
                 shutil.rmtree(self.work.prefix, ignore_errors=True)
@@ -163,7 +182,14 @@ class _Builder:
 
         self.report("install", "conda packages", 0, len(archives))
         _install.install(
-            self.lock, self.files, archives, self.work.prefix, self.work.scratch, self.work.lock, on_linked
+            self.lock,
+            self.files,
+            archives,
+            self.work.prefix,
+            self.work.scratch,
+            self.work.lock,
+            on_linked,
+            more_room(self.store),
         )
 
     def _try(self) -> str:

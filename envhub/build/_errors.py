@@ -3,6 +3,7 @@
 BuildError
 ├── LockMissing        the spec has no locks
 ├── LockInvalid        a lock says something that cannot be installed as it stands
+│   └── SetupInvalid   the setup steps cannot be read
 ├── LockStale          the locks are older than what they were made from
 ├── LockFailed         no lock could be made
 ├── MirrorsInvalid     the mirrors in the user's configuration cannot be read
@@ -36,6 +37,10 @@ class LockMissing(BuildError):
 
 class LockInvalid(BuildError):
     """A lock cannot be read, or what it says cannot be installed as it stands."""
+
+
+class SetupInvalid(LockInvalid):
+    """The setup steps, which are part of the lock, cannot be read."""
 
 
 class LockStale(BuildError):

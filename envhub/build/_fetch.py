@@ -44,6 +44,7 @@ class Wanted:
         url: Where it comes from, before mirrors.
         sha256: Its SHA-256.
         md5: Its MD5, where the lock has it.
+        otherwise: What else can be done where it cannot be fetched, for messages.
     """
 
     label: str
@@ -52,6 +53,7 @@ class Wanted:
     url: str
     sha256: str
     md5: str | None = None
+    otherwise: str | None = None
 
 
 def fetch(
@@ -99,7 +101,8 @@ class _Job:
         if self.offline:
             raise NotCached(
                 f"{one.label} ({one.lock}): {one.file_name} is not in the store {self.store.root} (or was "
-                "altered there), and --offline fetches nothing; build once without it"
+                "altered there), and --offline fetches nothing: run it without --offline where "
+                f"{self.mirrors.shown(one.url)} can be reached, or bring all of it in a pack (envhub pack)"
             )
         part = self.scratch / f"{one.sha256}.part"
         self._compare(one, *self._transfer_patiently(one, part))
@@ -150,8 +153,7 @@ class _Job:
             if size + SPARE_BYTES > free:
                 raise DiskFull(
                     f"{one.label}: {one.file_name} has {_megabytes(size)} and {self.store.root} has "
-                    f"{_megabytes(free)} left; free some space (envhub store gc), or name a store on another "
-                    "disk with --store"
+                    f"{_megabytes(free)} left; {more_room(self.store)}"
                 )
             try:
                 with part.open("wb") as file:
@@ -164,7 +166,7 @@ class _Job:
                         done += len(block)
                         self.report("fetch", one.label, done, size)
             except OSError as error:
-                raise disk_error(error, f"{one.label}: {part}") from error
+                raise disk_error(error, f"{one.label}: {part}", self.store) from error
         return sha256.hexdigest(), md5.hexdigest()
 
     @contextlib.contextmanager
@@ -193,10 +195,14 @@ class _Job:
             raise _Interrupted(str(error) or type(error).__name__) from error
 
     def _failed(self, one: Wanted, reason: str) -> FetchFailed:
+        if self.mirrors.concern(one.url):
+            advice = f"A mirror in {config_file()} leads there: correct it, or check the network"
+        else:
+            advice = f"Check the network, or name a mirror under [mirrors] in {config_file()}"
+        if one.otherwise:
+            advice += f", or {one.otherwise}"
         return FetchFailed(
-            f"{one.label} ({one.lock}): {self.mirrors.shown(one.url)} cannot be fetched: {reason}. Check the "
-            f"network, or name a mirror under [mirrors] in {config_file()}; what is in the store already can "
-            "be built with --offline"
+            f"{one.label} ({one.lock}): {self.mirrors.shown(one.url)} cannot be fetched: {reason}. {advice}"
         )
 
 
@@ -204,14 +210,17 @@ class _Interrupted(Exception):
     """A transfer broke off; trying again may help."""
 
 
-def disk_error(error: OSError, where: str) -> DiskFull | OSError:
+def disk_error(error: OSError, where: str, store: Store) -> DiskFull | OSError:
     """Return what to raise for a failed write: a full disk has an error of its own."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(
-            f"{where}: the disk is full; free some space (envhub store gc), or name a store on another disk "
-            "with --store"
-        )
+        return DiskFull(f"{where}: the disk is full; {more_room(store)}")
     return error
+
+
+def more_room(store: Store) -> str:
+    """Say what to do where the disk of a store is full."""
+    gc = store.command("store", "gc")
+    return f"free some space ({gc}), or name a store on another disk with --store"
 
 
 def _client() -> httpx.Client:

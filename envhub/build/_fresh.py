@@ -11,16 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion
 
-from envhub.build._errors import LockMissing, LockStale
+from envhub.build._errors import LockInvalid, LockMissing, LockStale, WrongPlatform
 from envhub.build._files import SpecFiles
 from envhub.build._inputs import DEFAULT_VIRTUAL_PACKAGES, Inputs, read_inputs
+from envhub.build._lock import read_lock
 from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, python_suits, reference
 
 _NOTE = re.compile(r"^# ([a-z.]+): (.*)$", re.MULTILINE)
 _PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([^\s;\\]+)", re.MULTILINE)
+_MARKERS = {
+    "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    "osx": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+}
+_MACHINES = {"linux-64": "x86_64", "linux-aarch64": "aarch64", "osx-64": "x86_64", "osx-arm64": "arm64"}
+"""What the environment markers of a requirement mean on a conda platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +50,14 @@ class Freshness:
         return not self.reasons
 
 
-def check_fresh(spec: Spec, *, ask_conda_lock: bool = False) -> Freshness:
+def check_fresh(spec: Spec, *, thorough: bool = False) -> Freshness:
     """Compare the locks of a spec with its `environment.yml`, `virtual-packages.yml` and `requirements.in`.
 
     Args:
         spec: The spec.
-        ask_conda_lock: Whether conda-lock is also to compute the hash it keeps in its lock. That takes about
-            a second, and finds a lock that somebody else's conda-lock made from other inputs.
+        thorough: Whether the locks are also to be read as a build reads them, and conda-lock is to compute
+            the hash it keeps in its lock. That takes about a second, and finds locks that no build would
+            take and one that somebody else's conda-lock made from other inputs.
 
     Raises:
         LockMissing: the spec has no `environment.yml`.
@@ -69,8 +79,8 @@ def check_fresh(spec: Spec, *, ask_conda_lock: bool = False) -> Freshness:
         return Freshness(spec.name, ("conda-lock.yml cannot be read as a conda-lock file",))
     reasons = [*_conda_reasons(inputs, conda), *_python_reasons(spec, conda)]
     reasons += _pypi_reasons(inputs, conda, files.requirements_lock)
-    if ask_conda_lock and not reasons:
-        reasons += _content_hash_reasons(files, inputs, conda)
+    if thorough and not reasons:
+        reasons += _broken_reasons(spec, inputs) or _content_hash_reasons(files, inputs, conda)
     return Freshness(spec.name, tuple(reasons))
 
 
@@ -116,10 +126,14 @@ def _conda_reasons(inputs: Inputs, conda: dict[str, Any]) -> list[str]:
         for name, digest in inputs.conda_digests.items()
         if notes[name] != digest
     ]
-    locked = {one["name"] for one in conda["package"]}
-    unlocked = [name for name in inputs.conda_names if name not in locked]
-    if reasons and unlocked and not inputs.selectors:
-        reasons.append(f"environment.yml asks for {', '.join(unlocked)}, not locked in conda-lock.yml")
+    if inputs.selectors:  # what is asked for depends on the platform, as only conda-lock can tell
+        return reasons
+    locked = {(one.get("platform"), one["name"]) for one in conda["package"]}
+    for platform in inputs.platforms:
+        names = [name for name in inputs.conda_names if (platform, name) not in locked]
+        if names:
+            missing = f"environment.yml asks for {', '.join(names)}, not locked in conda-lock.yml"
+            reasons.append(missing if len(inputs.platforms) == 1 else f"{missing} for {platform}")
     return reasons
 
 
@@ -140,11 +154,11 @@ def _pypi_reasons(inputs: Inputs, conda: dict[str, Any], file: Path) -> list[str
     reasons = []
     if notes["requirements.in"] != inputs.requirements_digest:
         reasons.append("requirements.in has changed since requirements.lock was made")
-        reasons += _unmet(inputs, dict(_PINNED.findall(text)))
-    if notes["python"] != locked_python(conda):
+    reasons += _unmet(inputs, dict(_PINNED.findall(text)), notes["python"])
+    python = locked_python(conda)
+    if python is not None and notes["python"] != python:
         reasons.append(
-            f"requirements.lock was made for Python {notes['python']} and conda-lock.yml has "
-            f"{locked_python(conda)}"
+            f"requirements.lock was made for Python {notes['python']} and conda-lock.yml has {python}"
         )
     if notes["platforms"] != platforms_note(inputs):
         reasons.append(
@@ -160,17 +174,44 @@ def platforms_note(inputs: Inputs) -> str:
     )
 
 
-def _unmet(inputs: Inputs, pinned: dict[str, str]) -> list[str]:
+def _unmet(inputs: Inputs, pinned: dict[str, str], python: str) -> list[str]:
     """Say which requirements the locked versions do not meet."""
     locked = {canonicalize_name(name): version for name, version in pinned.items()}
     reasons = []
     for requirement in inputs.requirements or ():
         version = locked.get(canonicalize_name(requirement.name))
-        if version is None and requirement.marker is None:
+        if not _holds(requirement, inputs.platforms[0], python):
+            continue
+        if version is None:
             reasons.append(f"requirements.in asks for {requirement}, not locked in requirements.lock")
-        elif version is not None and not requirement.specifier.contains(version, prereleases=True):
+        elif not _allows(requirement, version):
             reasons.append(f"requirements.in asks for {requirement}, and requirements.lock has {version}")
     return reasons
+
+
+def _holds(requirement: Requirement, platform: str, python: str) -> bool:
+    """Tell whether a requirement is asked for on a platform; all that a lock is for need the same."""
+    versions = {"python_version": ".".join(python.split(".")[:2]), "python_full_version": python}
+    system = _MARKERS[platform.partition("-")[0]]
+    machine = {"platform_machine": _MACHINES[platform]}
+    return requirement.marker is None or requirement.marker.evaluate({**versions, **system, **machine})
+
+
+def _allows(requirement: Requirement, version: str) -> bool:
+    try:
+        return requirement.specifier.contains(version, prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def _broken_reasons(spec: Spec, inputs: Inputs) -> list[str]:
+    """Read the locks as a build on each of the platforms does, and say why it would refuse them."""
+    try:
+        for platform in inputs.platforms:
+            read_lock(spec, platform)
+    except (LockInvalid, WrongPlatform) as reason:
+        return [str(reason)]
+    return []
 
 
 def _content_hash_reasons(files: SpecFiles, inputs: Inputs, conda: dict[str, Any]) -> list[str]:

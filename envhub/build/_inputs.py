@@ -171,6 +171,12 @@ def _virtual_packages(spec: Spec, file: Path, platforms: list[str]) -> dict[str,
         raise _invalid(
             spec, file, "must have the form subdirs: PLATFORM: packages: __NAME: VERSION"
         ) from None
+    for platform, packages in found.items():
+        for name, version in packages.items():
+            if not isinstance(version, str):  # 2.30 without quotes is 2.3
+                raise _invalid(
+                    spec, file, f'{name} of {platform} must have its version in quotes, as in {name}: "2.28"'
+                )
     for platform in platforms:
         if platform not in PLATFORMS:
             raise _invalid(

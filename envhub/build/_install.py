@@ -40,6 +40,7 @@ def install(
     scratch: Path,
     fd: int,
     on_linked: Callable[[str], None],
+    more_room: str,
 ) -> None:
     """Install the conda part of a lock from its archives.
 
@@ -51,6 +52,7 @@ def install(
         scratch: A folder for unpacking.
         fd: The lock that everything which writes to the prefix holds.
         on_linked: Called with the name of each package that is done.
+        more_room: What to do where it does not fit on the disk, in words.
 
     Raises:
         LockInvalid: An archive holds another package than the lock says, or something it needs is not locked.
@@ -84,12 +86,11 @@ def install(
                 on_linked(event["linked"])
             elif "error" in event:
                 kind = _ERRORS[event["error"]]
-                hint = (
-                    f"; make the locks again with: envhub lock {lock.reference}"
-                    if kind is LockInvalid
-                    else ""
-                )
-                raise kind(f"{lock.spec}: {files.conda_lock}: {event['message']}{hint}")
+                hints: dict[type[BuildError], str] = {
+                    DiskFull: f"; {more_room}",
+                    LockInvalid: f"; make the locks again with: envhub lock {lock.reference}",
+                }
+                raise kind(f"{lock.spec}: {files.conda_lock}: {event['message']}{hints.get(kind, '')}")
             elif event.get("done"):
                 return
         helper.wait()
@@ -214,8 +215,7 @@ def _check_room(packages: Sequence[dict[str, str]], folder: Path) -> None:
     free = shutil.disk_usage(folder).free
     if size + _SPARE_BYTES > free:
         raise DiskFull(
-            f"the packages unpack to {size / 2**20:,.0f} MB and {folder} has {free / 2**20:,.0f} MB left; "
-            "free some space (envhub store gc), or name a store on another disk with --store"
+            f"the packages unpack to {size / 2**20:,.0f} MB and {folder} has {free / 2**20:,.0f} MB left"
         )
 
 

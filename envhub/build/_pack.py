@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -32,7 +33,8 @@ from envhub.spec import Spec, SpecError, load
 
 FORMAT = 1
 _INDEX = "pack.json"
-_LEFT_OUT = frozenset({"__pycache__", ".git", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+_LEFT_OUT = ("__pycache__", ".*_cache", ".git", ".venv", "venv", ".env*", "*.pyc", "*.envhub")
+"""Names of files and folders of a spec that no pack holds: caches, environments, secrets and other packs."""
 _BLOCK = 2**20
 
 
@@ -71,7 +73,8 @@ def pack(
     """Write a spec, its locks and the archives of all its packages into one file.
 
     Archives that the store does not have are fetched into it. The file is there whole or not at all. Data
-    that a spec names by an address is not in it; what lies in the spec's folder is.
+    that a spec names by an address is not in it; what lies in the spec's folder is, apart from caches,
+    environments, `.git`, `.env*` and other packs.
 
     Args:
         spec: The spec.
@@ -88,12 +91,13 @@ def pack(
     require_fresh(spec)
     lock, files = read_lock(spec), SpecFiles.of(spec)
     mirrors = mirrors or read_mirrors()
-    wanted = conda_archives(lock, files, "conda") + pypi_archives(lock, files, store, offline)
     file = (file or Path(f"{spec.name}-{spec.version}-{lock.platform}.envhub")).absolute()
+    _check_target(spec, file)
     try:
+        members = dict(_spec_members(files.folder))
+        wanted = conda_archives(lock, files, "conda") + pypi_archives(lock, files, store, offline)
         with store.scratch() as scratch:
             fetched = fetch(wanted, store, scratch, mirrors, offline=offline, report=report)
-        members = dict(_spec_members(files.folder))
         members |= {_archive_member(one): path for one, path in zip(wanted, fetched, strict=True)}
         about = {"spec": spec.name, "version": spec.version, "digest": lock.digest, "platform": lock.platform}
         partial = file.with_name(f".{file.name}.{os.getpid()}")
@@ -103,20 +107,53 @@ def pack(
         finally:
             partial.unlink(missing_ok=True)
     except OSError as error:
-        raise _failed(error, f"{spec.name}: {file}") from error
+        raise _failed(error, f"{spec.name}: {file}", store) from error
     return Pack(file, **about, size=file.stat().st_size, archives=len(wanted))
+
+
+def _check_target(spec: Spec, file: Path) -> None:
+    """Refuse a place where no file can be written, before anything is fetched."""
+    complaint = None
+    if file.is_dir():
+        complaint = f"it is a folder; name a file, as in --output {file / f'{spec.name}.envhub'}"
+    elif not file.parent.is_dir():
+        complaint = f"there is no folder {file.parent}; make it, or name another file with --output"
+    elif not os.access(file.parent, os.W_OK):
+        complaint = f"nothing may be written to {file.parent}; name another file with --output"
+    if complaint:
+        raise PackInvalid(f"{spec.name}: {file} cannot be written: {complaint}")
 
 
 def _spec_members(folder: Path) -> Iterator[tuple[str, Path]]:
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(set(folders) - _LEFT_OUT)
+        folders[:] = sorted(filter(_belongs, folders))
         for name in folders:
-            if os.path.islink(os.path.join(parent, name)):
-                raise PackInvalid(f"{Path(parent, name)} is a link to a folder, which no pack can hold")
-        for name in sorted(names):
             path = Path(parent, name)
-            if not name.endswith(".pyc"):
-                yield f"spec/{path.relative_to(folder).as_posix()}", path
+            if path.is_symlink():
+                raise PackInvalid(
+                    f"{path} is a link to a folder, which no pack can hold; put a copy of the folder there, "
+                    "or take the link out"
+                )
+        for name in sorted(filter(_belongs, names)):
+            path = Path(parent, name)
+            _check_file(folder, path)
+            yield f"spec/{path.relative_to(folder).as_posix()}", path
+
+
+def _belongs(name: str) -> bool:
+    return not any(fnmatchcase(name, pattern) for pattern in _LEFT_OUT)
+
+
+def _check_file(folder: Path, path: Path) -> None:
+    """Refuse what is no file of the spec's own."""
+    if not path.is_file():
+        what = f"a link to {os.readlink(path)}, which is not there" if path.is_symlink() else "no plain file"
+        raise PackInvalid(f"{path} is {what}; take it out, or put a file there")
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        raise PackInvalid(
+            f"{path} is a link to {path.resolve()}, outside the spec's folder; put a copy of the file there, "
+            "or take the link out"
+        )
 
 
 def _archive_member(one: Wanted) -> str:
@@ -175,12 +212,12 @@ def unpack(file: Path, store: Store, folder: Path | None, *, report: Report) -> 
                 _take_out(file, tar, about["members"], store, scratch, Path(beside), report)
                 return _settle(file, Path(beside) / "spec", target, about)
         except OSError as error:
-            raise _failed(error, f"{file}: {target}") from error
+            raise _failed(error, f"{file}: {target}", store) from error
 
 
-def _failed(error: OSError, where: str) -> Exception:
+def _failed(error: OSError, where: str, store: Store) -> Exception:
     """Return what to raise when a file cannot be read or written."""
-    full = disk_error(error, where)
+    full = disk_error(error, where, store)
     return PackInvalid(f"{where}: {error.strerror} ({error.filename})") if full is error else full
 
 

@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from envhub.build._conda import Solver, choose_solver
+from envhub.build._conda import Solver, channel_url, choose_solver
 from envhub.build._errors import LockFailed, LockInvalid
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import locked_python, platforms_note
@@ -177,6 +177,13 @@ def _compiled(spec: Spec, inputs: Inputs, python: str, platform: str) -> str:
         command += ["--python-version", python, "--python-platform", target, "--python", sys.executable]
         done = _run(command, Path(name))
         if done.returncode:
+            if glibc and f"invalid value '{target}'" in done.stderr:
+                known = re.findall(rf"{re.escape(_UV_PLATFORMS[platform])}_(\d+)_(\d+)[,\]]", done.stderr)
+                raise LockFailed(
+                    f"{spec.name}: {files.virtual_packages}: __glibc {glibc!r} of {platform} is none that uv "
+                    f"can lock PyPI packages for; write one of {', '.join(map('.'.join, known))} and run: "
+                    f"envhub lock {reference(spec)}"
+                )
             raise LockFailed(
                 f"{spec.name}: {files.requirements}: no packages for Python {python} on {platform}:\n"
                 f"{done.stderr.strip()}\nChange the file, or mend the way to the package index, and run: "
@@ -201,7 +208,8 @@ def _look_into(spec: Spec, conda_lock: str) -> tuple[str, int]:
     python = locked_python(content)
     if python is None or not python_suits(spec.requires_python, python):
         raise LockFailed(
-            f"{spec.name}: environment.yml leads to Python {python}, and envhub.toml has requires_python = "
+            f"{spec.name}: environment.yml leads to {'no Python' if python is None else f'Python {python}'}, "
+            "and envhub.toml has requires_python = "
             f'"{spec.requires_python}"; change one of them and run: envhub lock {reference(spec)}'
         )
     return python, len(content["package"])
@@ -251,21 +259,27 @@ def _require(package: str, least: str, below: str | None = None) -> None:
 def _unsolved(spec: Spec, solver: Solver, channels: Sequence[str], output: str) -> LockFailed:
     """Make the error of a failed conda-lock from what it printed."""
     file, answer = SpecFiles.of(spec).environment, _solver_answer(output)
+    platform = re.search(r"Could not lock the environment for platform ([\w-]+)", output)
+    on = f" on {platform[1]}" if platform else ""
     message = str(answer.get("message") or answer.get("error") or "").strip()
     if not message:
         last = (output.strip().splitlines() or ["it said nothing"])[-1]
         return LockFailed(
-            f"{spec.name}: {file}: conda-lock failed with {solver.name}: {last}\n"
+            f"{spec.name}: {file}: conda-lock failed with {solver.name}{on}: {last}\n"
             "Leave --conda out to use another solver, or look into environment.yml and virtual-packages.yml"
         )
     kind = str(answer.get("error") or answer.get("exception_name") or "")
     if "Gateway" in kind or "HTTP" in kind or "Fetch" in kind:
+        mirrored = [url for url in map(channel_url, channels) if solver.mirrors.concern(url)]
+        advice = f"Name a mirror of it under [mirrors] in {config_file()}, or another one with --channel URL"
+        if mirrored:
+            leads = ", ".join(f"{url} to {solver.mirrors.shown(url)}" for url in mirrored)
+            advice = f"The mirrors in {config_file()} lead from {leads}: correct them there if they are wrong"
         return LockFailed(
-            f"{spec.name}: {file}: a channel cannot be read ({', '.join(channels)}): {message}\n"
-            f"Name a mirror of it under [mirrors] in {config_file()}, or another one with --channel URL"
+            f"{spec.name}: {file}: a channel cannot be read ({', '.join(channels)}): {message}\n{advice}"
         )
     return LockFailed(
-        f"{spec.name}: {file}: there is no lock for it: {message}\n"
+        f"{spec.name}: {file}: there is no lock for it{on}: {message}\n"
         f"Change the file and run: envhub lock {reference(spec)}"
     )
 

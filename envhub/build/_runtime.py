@@ -29,7 +29,7 @@ def find_runtime(spec: Spec, wanted: Wanted, store: Store) -> Runtime:
         BuildError: The locks are missing, can't be read or are for another platform.
     """
     if wanted == "host":
-        return _host(spec)
+        return _host(spec, store)
     if wanted == "auto":
         return _auto(spec, store)
     lock = read_lock(spec)
@@ -39,7 +39,7 @@ def find_runtime(spec: Spec, wanted: Wanted, store: Store) -> Runtime:
     if built is None:
         raise NotBuilt(
             f"{spec.name}: there is no {wanted} environment of its present lock "
-            f"({lock.digest_for(wanted)}) in {store.root}; make it with {_build_command(spec, wanted)}"
+            f"({lock.digest_for(wanted)}) in {store.root}; {_how_to_have_it(spec, wanted, lock, store)}"
         )
     return built
 
@@ -47,25 +47,29 @@ def find_runtime(spec: Spec, wanted: Wanted, store: Store) -> Runtime:
 def _auto(spec: Spec, store: Store) -> Runtime:
     """Conda if it is built, else the host if it has everything, else an error that says what to do."""
     if spec.path is None:
-        return _host(spec)
+        return _host(spec, store)
     try:
         lock = read_lock(spec)
     except (LockMissing, WrongPlatform) as reason:
-        return _host(spec, f"and nothing is built for it: {reason}, then {_build_command(spec)}")
+        command = _build_command(spec, store)
+        return _host(spec, store, f"and nothing is built for it: {reason}, then {command}")
     built = _built(spec, lock, "conda", store)
     if built is not None:
         return built
-    return _host(spec, f"and its conda environment is not built; make it with {_build_command(spec)}")
+    how = _how_to_have_it(spec, "conda", lock, store)
+    return _host(spec, store, f"and its conda environment is not built; {how}")
 
 
-def _host(spec: Spec, next_step: str | None = None) -> Runtime:
+def _host(spec: Spec, store: Store, next_step: str | None = None) -> Runtime:
     lacks = host_lacks(spec)
     if not lacks:
         return HOST
     if spec.path is None:
         next_step = "it has no folder for locks, so it can only run on the hub's own interpreter"
     elif next_step is None:
-        next_step = f"install that here, or build it an environment of its own with {_build_command(spec)}"
+        next_step = (
+            f"install that here, or build it an environment of its own with {_build_command(spec, store)}"
+        )
     raise HostUnsuitable(
         f"{spec.name}: the hub's own interpreter ({sys.executable}) lacks {', '.join(lacks)}; {next_step}"
     )
@@ -81,11 +85,21 @@ def _built(spec: Spec, lock: Lock, kind: Kind, store: Store) -> Runtime | None:
     if not freshness.fresh:
         raise LockStale(
             f"{spec.name}: what is built is from stale locks: {'; '.join(freshness.reasons)}; "
-            f"run: envhub lock {reference(spec)}, then {_build_command(spec, kind)}"
+            f"run: envhub lock {reference(spec)}, then {_build_command(spec, store, kind)}"
         )
-    return Runtime(kind, built.python, digest)
+    verify = store.command("store", "verify", "--remove")
+    mend = f"if it is damaged, `{verify}` says so and {_build_command(spec, store, kind)} then makes it anew"
+    return Runtime(kind, built.python, digest, mend)
 
 
-def _build_command(spec: Spec, kind: Kind = "conda") -> str:
-    option = "" if kind == "conda" else f" --isolation {kind}"
-    return f"`envhub build {reference(spec)}{option}`"
+def _how_to_have_it(spec: Spec, kind: Kind, lock: Lock, store: Store) -> str:
+    origin = store.moved_from(lock.digest_for(kind), kind)
+    if origin is None:
+        return f"make it with {_build_command(spec, store, kind)}"
+    command = _build_command(spec, store, kind, "--offline")
+    return f"it was built as {origin} and works only there: build it again here with {command}"
+
+
+def _build_command(spec: Spec, store: Store, kind: Kind = "conda", *options: str) -> str:
+    isolation = () if kind == "conda" else ("--isolation", kind)
+    return f"`{store.command('build', reference(spec), *isolation, *options)}`"

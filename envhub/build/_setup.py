@@ -13,7 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from envhub.build._errors import HashMismatch, LockInvalid, SetupFailed
+from envhub.build._errors import HashMismatch, SetupFailed, SetupInvalid
 from envhub.build._files import SpecFiles
 from envhub.spec import Runtime, SpecError, Table, runtime_variables
 
@@ -47,7 +47,7 @@ def read_steps(files: SpecFiles) -> tuple[SetupStep, ...]:
     """Read a spec's setup steps; there are none where `setup/setup.toml` is not there.
 
     Raises:
-        LockInvalid: The file is not understood, or a step runs a file of the spec that is not an input.
+        SetupInvalid: The file is not understood, or a step runs a file of the spec that is not an input.
     """
     if not files.setup.is_file():
         return ()
@@ -56,7 +56,7 @@ def read_steps(files: SpecFiles) -> tuple[SetupStep, ...]:
         steps = tuple(_step(table, files) for table in root.tables("step"))
         root.finish()
     except SpecError as error:
-        raise LockInvalid(str(error)) from error
+        raise SetupInvalid(str(error)) from error
     return steps
 
 
@@ -119,6 +119,10 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scr
     home.mkdir(exist_ok=True)
     environ = runtime_variables(runtime, os.environ)
     environ |= {"ENVHUB_PREFIX": str(prefix), "HOME": str(home), "TMPDIR": str(home)}
+    mend = (
+        f"Mend the step in {files.setup} or what it runs, with the new sha256 of each input, and run: "
+        f"envhub build {files.folder} --isolation {runtime.isolation}"
+    )
     environ |= {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CONDA_OFFLINE": "true"}
     try:
         done = subprocess.run(
@@ -134,12 +138,12 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scr
         )
     except OSError as error:
         raise SetupFailed(
-            f"{spec}: setup step {step.name!r} cannot be run: {step.run[0]}: {error.strerror}"
+            f"{spec}: setup step {step.name!r} cannot be run: {step.run[0]}: {error.strerror}\n{mend}"
         ) from error
     if done.returncode:
         raise SetupFailed(
             f"{spec}: setup step {step.name!r} ({' '.join(step.run)}) failed with status {done.returncode}:\n"
-            f"{done.stdout[-3000:].strip()}"
+            f"{done.stdout[-3000:].strip()}\n{mend}"
         )
     changed = sorted(before ^ _installed(prefix))
     if changed:

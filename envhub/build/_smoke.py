@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from envhub.build._built import Built
 from envhub.build._errors import InstallFailed, SmokeFailed
 from envhub.spec import Runtime, Spec, runtime_variables
 
@@ -17,6 +18,22 @@ print(platform.python_version(), flush=True)
 sys.path.insert(0, sys.argv[1])
 getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
 """
+
+
+def runs(built: Built) -> bool:
+    """Whether the interpreter of an environment starts and ends as it should."""
+    runtime = Runtime(built.kind, built.python, built.digest)
+    try:
+        done = subprocess.run(
+            [str(built.python), "-I", "-S", "-B", "-c", ""],
+            env=runtime_variables(runtime, os.environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=LIMIT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
 
 
 def smoke_test(spec: Spec, folder: Path, runtime: Runtime, scratch: Path, fd: int) -> str:

@@ -1,5 +1,6 @@
 """The store: built environments by the digest of their locks, and the archives they were built from.
 
+    .envhub-store     says that the folder is a store
     store/<id>/       conda prefixes        venvs/<id>/   plain virtual environments
     archives/<sha256>/FILE                  roots/        which spec folder uses what
     locks/            one file a lock       work/<id>/    what a build needs while it runs
@@ -10,6 +11,9 @@ Invariants:
 - One process at a time builds an environment. The lock is inherited by everything the build starts, so that
   it is free only when nobody is left who could still write.
 - `gc` and builds exclude each other; it leaves alone what a hub holds.
+- Nothing is removed from, and no lock is made in, a folder that is not marked as a store.
+- An environment whose marker names another place was moved. It does not count, and what it was built from is
+  kept.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -26,11 +31,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from envhub.build._built import Built, Moved, read_marker, read_moved
+from envhub.build._disk import MANIFEST, MARKER, contents, difference, inside, size_of, wipe, write_whole
 from envhub.build._errors import StoreInvalid
+from envhub.build._holders import holders
 from envhub.build._lock import Kind
+from envhub.build._roots import Root, read_root
 
-MARKER = ".envhub.json"
-MANIFEST = ".envhub-files.json"
+STORE_MARKER = ".envhub-store"
+_OURS = ("store", "venvs", "archives", "work", "roots")
 _FOLDERS: dict[Kind, str] = {"conda": "store", "venv": "venvs"}
 
 
@@ -38,50 +47,6 @@ def default_root() -> Path:
     """Return where the store is unless somebody says otherwise: `$ENVHUB_STORE`, else `~/.cache/envhub`."""
     named = os.environ.get("ENVHUB_STORE")
     return Path(named) if named else Path.home() / ".cache" / "envhub"
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """One archive that an environment was built from: the package, its version and the file's SHA-256."""
-
-    name: str
-    version: str
-    manager: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A complete environment.
-
-    Attributes:
-        kind: Whether it is a conda prefix or a plain virtual environment.
-        digest: The digest of the locks it was built from, "sha256:…".
-        spec: The name of the spec it was built for first.
-        python_version: The version of its interpreter, such as "3.11.14".
-        platform: The conda platform.
-        created: When, in seconds since 1970.
-        size: The size of its files, in bytes.
-        files: The SHA-256 of the list of its files.
-        archives: What it was built from, by name.
-        prefix: Its folder; an environment works nowhere else.
-    """
-
-    kind: Kind
-    digest: str
-    spec: str
-    python_version: str
-    platform: str
-    created: float
-    size: int
-    files: str
-    archives: tuple[Archive, ...]
-    prefix: Path
-
-    @property
-    def python(self) -> Path:
-        """Its interpreter."""
-        return self.prefix / "bin" / "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +67,33 @@ class Store:
     def __init__(self, root: Path | None = None) -> None:
         self.root = (root or default_root()).expanduser().absolute()
 
+    @property
+    def made(self) -> bool:
+        """Whether the folder is marked as a store."""
+        return os.path.isfile(self.root / STORE_MARKER)
+
+    def require(self) -> None:
+        """Refuse a folder that is not marked as a store.
+
+        Raises:
+            StoreInvalid: It is not.
+        """
+        if not self.made:
+            raise StoreInvalid(
+                f"{self.root} is no store of EnvHub: it has no {STORE_MARKER}, which a build writes; name a "
+                "store with --store or the variable ENVHUB_STORE"
+            )
+
+    def command(self, *words: object) -> str:
+        """Return an `envhub` command on this store, as it is typed; the default one need not be named."""
+        elsewhere = () if self.root == Store().root else ("--store", self.root)
+        return shlex.join(["envhub", *map(str, (*words, *elsewhere))])
+
     # -- what is there --------------------------------------------------------------------------------
 
     def find(self, digest: str, kind: Kind = "conda") -> Built | None:
         """Return the complete environment of a digest, or None where there is none."""
-        built = _read_marker(self._folder(digest, kind))
+        built = read_marker(self._folder(digest, kind))
         return built if built and (built.digest, built.kind) == (digest, kind) else None
 
     def prefix(self, digest: str, kind: Kind = "conda") -> Path | None:
@@ -121,23 +108,33 @@ class Store:
 
     def all(self) -> list[Built]:
         """Return every complete environment, the newest first."""
-        folders = [folder for parent in _FOLDERS.values() for folder in _inside(self.root / parent)]
-        found = [built for folder in folders if (built := _read_marker(folder))]
+        found = [built for folder in self._environments() if (built := read_marker(folder))]
         return sorted(found, key=lambda built: -built.created)
+
+    def moved(self) -> list[Moved]:
+        """Return the environments that were built in another place."""
+        return [moved for folder in self._environments() if (moved := read_moved(folder))]
+
+    def moved_from(self, digest: str, kind: Kind = "conda") -> Path | None:
+        """Return where the environment of a digest was built, if that was in another place than it is now."""
+        moved = read_moved(self._folder(digest, kind))
+        return moved.origin if moved else None
 
     def leftovers(self) -> list[Path]:
         """Return the folders of builds that did not live to finish; `gc` and the next build remove them."""
+        if not self.made:
+            return []
         unfinished = [
             folder
             for kind, parent in _FOLDERS.items()
-            for folder in _inside(self.root / parent)
-            if _read_marker(folder) is None and self._free(f"{kind}-{folder.name}")
+            for folder in inside(self.root / parent)
+            if not (read_marker(folder) or read_moved(folder)) and self._free(f"{kind}-{folder.name}")
         ]
-        return unfinished + [folder for folder in _inside(self.root / "work") if self._free(folder.name)]
+        return unfinished + [folder for folder in inside(self.root / "work") if self._free(folder.name)]
 
     def archive(self, sha256: str) -> Path | None:
         """Return the archive kept under a SHA-256; what it holds is for the caller to hash."""
-        return next(iter(_inside(self.root / "archives" / sha256)), None)
+        return next(iter(inside(self.root / "archives" / sha256)), None)
 
     def keep(self, file: Path, sha256: str, name: str) -> Path:
         """Move an archive into the store; its SHA-256 is the caller's word."""
@@ -164,6 +161,7 @@ class Store:
         Raises:
             StoreInvalid: The store's folder cannot be made or written to.
         """
+        self._make()
         with (
             self._locked("store", fcntl.LOCK_SH),
             self._locked(_id(digest, kind), fcntl.LOCK_EX, on_wait) as fd,
@@ -184,6 +182,7 @@ class Store:
         """
         name = f"scratch-{os.getpid()}-{time.time_ns()}"
         folder = self.root / "work" / name
+        self._make()
         with self._locked("store", fcntl.LOCK_SH), self._locked(name, fcntl.LOCK_EX):
             try:
                 folder.mkdir(parents=True)
@@ -194,9 +193,17 @@ class Store:
 
     @contextlib.contextmanager
     def hold(self, digest: str, kind: Kind = "conda") -> Iterator[None]:
-        """Keep `gc` from removing an environment for as long as the context lasts."""
+        """Keep `gc` from removing an environment for as long as the context lasts.
+
+        Raises:
+            StoreInvalid: The store cannot be written to, so nobody here removes anything.
+        """
         with self._locked(_id(digest, kind), fcntl.LOCK_SH):
             yield
+
+    def held_by(self, built: Built) -> list[int]:
+        """Return the processes that hold an environment, as far as the system tells."""
+        return holders(self.root / "locks" / _id(built.digest, built.kind))
 
     def claim(self, folder: Path, digest: str, kind: Kind) -> Built | None:
         """Find an environment and note that a spec's folder uses it, before `gc` could remove it."""
@@ -212,14 +219,8 @@ class Store:
 
         Nothing is noted in a store that cannot be written to.
         """
-        root = (
-            self.root / "roots" / f"{built.kind}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:32]}.json"
-        )
-        content = json.dumps({"folder": str(folder), "kind": built.kind, "digest": built.digest})
-        if not root.is_file() or root.read_text() != content:
-            with contextlib.suppress(OSError):
-                root.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(root, content)
+        archives = tuple(archive.sha256 for archive in built.archives)
+        Root(folder, built.kind, built.digest, archives).write(self.root / "roots")
 
     # -- care -----------------------------------------------------------------------------------------
 
@@ -244,14 +245,18 @@ class Store:
             if not path.endswith(".pyc")
         ]
         complaints += [
-            f"{built.prefix / path} was altered"
+            f"{built.prefix / path} {difference(noted[path], found[path])}"
             for path in found.keys() & noted.keys()
             if found[path] != noted[path]
         ]
         return sorted(complaints)
 
     def remove(self, built: Built) -> bool:
-        """Remove an environment, unless a hub holds it or a build waits for it."""
+        """Remove an environment, unless a hub holds it or a build waits for it.
+
+        Raises:
+            StoreInvalid: The folder is no store.
+        """
         with (
             contextlib.suppress(BlockingIOError),
             self._locked(_id(built.digest, built.kind), fcntl.LOCK_EX | fcntl.LOCK_NB),
@@ -260,41 +265,79 @@ class Store:
             return True
         return False
 
-    def gc(self) -> list[Removed]:
-        """Remove the environments that no spec's folder uses, and all archives that no environment needs.
+    def gc(self, on_unreadable: Callable[[Path], None] = lambda file: None) -> list[Removed]:
+        """Remove the environments that no spec's folder uses, and all archives that nothing needs.
+
+        Needed is what an environment that stays, or one that a spec's folder uses, was built from. Moved
+        environments stay. Where a note of who uses what cannot be read, every environment and archive does.
+
+        Args:
+            on_unreadable: Called with the file of each such note.
 
         Raises:
-            StoreInvalid: A build is running.
+            StoreInvalid: A build is running, or the folder is no store.
         """
+        if not self.root.exists():
+            return []
         try:
             with self._locked("store", fcntl.LOCK_EX | fcntl.LOCK_NB):
-                return self._collect()
+                return self._collect(on_unreadable)
         except BlockingIOError:
             raise StoreInvalid(f"{self.root}: a build is running; run it again when that is done") from None
 
-    def _collect(self) -> list[Removed]:
-        used = set()
-        for root in _inside(self.root / "roots"):
-            noted = json.loads(root.read_text())
-            if Path(noted["folder"], "envhub.toml").is_file():
-                used.add((noted["kind"], noted["digest"]))
-            else:
-                root.unlink()
+    def _collect(self, on_unreadable: Callable[[Path], None]) -> list[Removed]:
+        roots = {file: read_root(file) for file in inside(self.root / "roots") if file.suffix == ".json"}
+        unreadable = [file for file, root in roots.items() if root is None]
+        for file in unreadable:
+            on_unreadable(file)
+        for file, root in roots.items():
+            if root and not root.alive:
+                file.unlink()
+        alive = [root for root in roots.values() if root and root.alive]
+        used = {(root.kind, root.digest) for root in alive}
+        needed = {sha256 for root in alive for sha256 in root.archives}
         removed = []
-        needed: set[str] = set()
-        for parent in _FOLDERS.values():
-            for folder in _inside(self.root / parent):
-                built, size = _read_marker(folder), size_of(folder)
-                if built and ((built.kind, built.digest) in used or not self.remove(built)):
-                    needed.update(archive.sha256 for archive in built.archives)
-                else:
-                    wipe(folder)
-                    removed.append(Removed(folder, size))
-        unneeded = [one for one in _inside(self.root / "archives") if one.name not in needed]
-        for folder in [*unneeded, *_inside(self.root / "work")]:
+        for folder in self._environments():
+            built, moved, size = read_marker(folder), read_moved(folder), size_of(folder)
+            if moved:
+                needed.update(archive.sha256 for archive in moved.built.archives)
+            elif built and (unreadable or (built.kind, built.digest) in used or not self.remove(built)):
+                needed.update(archive.sha256 for archive in built.archives)
+            else:
+                wipe(folder)
+                removed.append(Removed(folder, size))
+        archives = [] if unreadable else inside(self.root / "archives")
+        unneeded = [one for one in archives if one.name not in needed]
+        for folder in [*unneeded, *inside(self.root / "work")]:
             removed.append(Removed(folder, size_of(folder)))
             wipe(folder)
         return removed
+
+    def _make(self) -> None:
+        """Mark the folder as a store, unless it is one; a folder of somebody else's is refused."""
+        if self.made:
+            return
+        try:
+            there = [name for name in _OURS if inside(self.root / name)]
+            ours = any(read_marker(folder) or read_moved(folder) for folder in self._environments())
+            if there and not ours and not self.made:  # not even by another process meanwhile
+                raise StoreInvalid(
+                    f"{self.root} is no store of EnvHub (it has no {STORE_MARKER}) and there is something in "
+                    f"its folder {there[0]}; name another folder with --store or the variable ENVHUB_STORE"
+                )
+            self.root.mkdir(parents=True, exist_ok=True)
+            (self.root / STORE_MARKER).touch()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> StoreInvalid:
+        return StoreInvalid(
+            f"{self.root}: the store cannot be written to: {error.strerror}; name another folder with "
+            "--store or the variable ENVHUB_STORE"
+        )
+
+    def _environments(self) -> list[Path]:
+        return [folder for parent in _FOLDERS.values() for folder in inside(self.root / parent)]
 
     def _free(self, name: str) -> bool:
         """Whether nobody has a lock."""
@@ -307,14 +350,12 @@ class Store:
 
     @contextlib.contextmanager
     def _locked(self, name: str, how: int, on_wait: Callable[[], None] | None = None) -> Iterator[int]:
+        self.require()
         try:
-            (self.root / "locks").mkdir(parents=True, exist_ok=True)
+            (self.root / "locks").mkdir(exist_ok=True)
             fd = os.open(self.root / "locks" / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StoreInvalid(
-                f"{self.root}: the store cannot be written to: {error.strerror}; name another folder with "
-                "--store or the variable ENVHUB_STORE"
-            ) from error
+            raise self._unwritable(error) from error
         try:
             if on_wait:
                 try:
@@ -343,7 +384,7 @@ class Work:
 
     def wipe(self) -> None:
         """Remove what an earlier build left that did not finish, and make the folders."""
-        if _read_marker(self.prefix) is None:
+        if read_marker(self.prefix) is None:
             wipe(self.prefix)
         wipe(self.scratch)
         self.scratch.mkdir(parents=True)
@@ -358,62 +399,5 @@ class Work:
         return built
 
 
-def contents(prefix: Path) -> tuple[dict[str, str], int]:
-    """Return the SHA-256 (or a symlink's target) of every file below a folder, and their size in bytes."""
-    found: dict[str, str] = {}
-    size = 0
-    for parent, folders, names in os.walk(prefix):
-        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        for name in [*names, *links]:
-            file = Path(parent, name)
-            path = str(file.relative_to(prefix))
-            if path in (MARKER, MANIFEST):
-                continue
-            if file.is_symlink():
-                found[path] = f"-> {os.readlink(file)}"
-                continue
-            with file.open("rb") as opened:
-                found[path] = hashlib.file_digest(opened, "sha256").hexdigest()
-                size += os.fstat(opened.fileno()).st_size
-    return found, size
-
-
-def write_whole(file: Path, content: str | bytes) -> None:
-    """Write a file so that it is there with all of its content or not at all."""
-    temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-    os.replace(temporary, file)
-
-
-def wipe(folder: Path) -> None:
-    """Remove a folder, its marker first."""
-    (folder / MARKER).unlink(missing_ok=True)
-    if folder.exists():
-        shutil.rmtree(folder)
-
-
-def size_of(folder: Path) -> int:
-    """Return the bytes of all files below a folder."""
-    return sum(
-        os.lstat(os.path.join(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names
-    )
-
-
 def _id(digest: str, kind: Kind) -> str:
     return f"{kind}-{digest.removeprefix('sha256:')[:32]}"
-
-
-def _inside(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _read_marker(folder: Path) -> Built | None:
-    """Read a folder's marker; None where there is none, one of another place, or no interpreter any more."""
-    try:
-        noted = json.loads((folder / MARKER).read_bytes())
-        noted["archives"] = tuple(Archive(**one) for one in noted["archives"])
-        noted["prefix"] = Path(noted["prefix"])
-        built = Built(**noted)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return built if built.prefix == folder and built.python.exists() else None

@@ -36,8 +36,9 @@ class Choice:
         """Ask the index, through uv, for the addresses of the locked archives.
 
         Raises:
-            FetchFailed: The index does not answer, or does not have a package.
-            LockInvalid: The index has archives of a package, and none is one of the locked ones that suits.
+            FetchFailed: The index does not answer.
+            LockInvalid: The index does not have a locked version or any archive with a locked hash, or none
+                of those suits.
         """
         listed = self._listed()
         chosen = []
@@ -45,11 +46,17 @@ class Choice:
             archives = {sha256: url for sha256, url in listed[package.name] if sha256 in package.hashes}
             names = {sha256: archive_name(url) for sha256, url in archives.items()}
             sha256 = self._best(package, names)
+            if not archives:
+                raise LockInvalid(
+                    f"{self._lock.spec}: {self._file}: none of the locked archives of {package.name} "
+                    f"{package.version} is on the index: no archive there has a hash that is locked. "
+                    f"{self._restore}"
+                )
             if sha256 is None:
                 raise LockInvalid(
                     f"{self._lock.spec}: {self._file}: none of the locked archives of {package.name} "
-                    f"{package.version} is on the index and suits Python {self._lock.python} on "
-                    f"{self._lock.platform}; make the locks again with: envhub lock {self._lock.reference}"
+                    f"{package.version} suits Python {self._lock.python} on {self._lock.platform}; make the "
+                    f"locks again with: envhub lock {self._lock.reference}"
                 )
             chosen.append(self._wanted(package, names[sha256], archives[sha256], sha256))
         return chosen
@@ -67,7 +74,8 @@ class Choice:
             if sha256 is None:
                 raise NotCached(
                     f"{package.name} {package.version} ({self._file}): no archive of it is in the store "
-                    f"{store.root}, and --offline fetches nothing; build once without it"
+                    f"{store.root}, and --offline fetches nothing: run it without --offline where the "
+                    "package index can be reached, or bring all of it in a pack (envhub pack)"
                 )
             chosen.append(self._wanted(package, kept[sha256].name, kept[sha256].as_uri(), sha256))
         return chosen
@@ -91,16 +99,29 @@ class Choice:
     def _wanted(self, package: PypiPackage, name: str, url: str, sha256: str) -> Wanted:
         return Wanted(f"{package.name} {package.version}", self._file, name, url, sha256)
 
+    @property
+    def _restore(self) -> str:
+        """What to do about a lock that names what the index does not have."""
+        return (
+            f"The lock was altered, or the index lacks it: restore {self._file.name}, or make the locks "
+            f"again with: envhub lock {self._lock.reference}"
+        )
+
     def _listed(self) -> dict[str, list[tuple[str, str]]]:
         """The SHA-256 and address of every archive on the index, by package."""
         command = ["pip", "compile", str(self._file), "--no-deps", "--format", "pylock.toml", "--quiet"]
         command += ["--python-version", self._lock.python, "--no-header"]
         done = uv(command)
         if done.returncode:
+            said = done.stderr.strip()
+            if "No solution found" in said and "network was disabled" not in said:
+                raise LockInvalid(
+                    f"{self._lock.spec}: {self._file}: the package index does not have what is locked:\n"
+                    f"{said}\n{self._restore}"
+                )
             raise FetchFailed(
-                f"{self._lock.spec}: the package index does not give what {self._file} locks:\n"
-                f"{done.stderr.strip()}\nCheck the network and the index (uv's own settings, such as "
-                "UV_DEFAULT_INDEX, are used); what is in the store already can be built with --offline"
+                f"{self._lock.spec}: the package index does not give what {self._file} locks:\n{said}\n"
+                "Check the network and the index (uv's own settings, such as UV_DEFAULT_INDEX, are used)"
             )
         listed: dict[str, list[tuple[str, str]]] = {package.name: [] for package in self._lock.pypi}
         for package in tomllib.loads(done.stdout).get("packages", []):

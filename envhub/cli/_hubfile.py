@@ -9,6 +9,8 @@ tokens = "tokens.toml" # as --tokens takes it; relative to this file
 replicas = 1           # of each environment below that does not say
 workers = 2            # likewise
 isolation = "auto"     # likewise: "auto", "conda", "venv" or "host"
+build = false          # as --build
+store = "envs"         # as --store takes it; relative to this file
 
 [[env]]
 spec = "webshop"       # as --env takes it; a path is relative to this file
@@ -67,6 +69,8 @@ class HubConfig:
     workers: int | None = None
     envs: tuple[EnvConfig, ...] = ()
     isolation: Wanted | None = None
+    build: bool = False
+    store: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,9 @@ def read_hub_file(file: Path) -> HubConfig:
     root = Table.read(file, SettingsInvalid)
     serve = root.table("serve") or Table({}, file, "serve", SettingsInvalid)
     tokens = serve.optional("tokens", str)
+    store = serve.optional("store", str)
+    if store == "":
+        raise serve.fail("store", "an empty name is no folder; leave it out for the default one")
     config = HubConfig(
         host=serve.optional("host", str),
         port=_whole(serve, "port", least=0, most=65535),
@@ -104,6 +111,8 @@ def read_hub_file(file: Path) -> HubConfig:
         workers=_whole(serve, "workers"),
         envs=tuple(_env(table) for table in root.tables("env")),
         isolation=_isolation(serve),
+        build=bool(serve.optional("build", bool)),
+        store=None if store is None else file.parent / Path(store).expanduser(),
     )
     serve.finish()
     root.finish()

@@ -16,11 +16,20 @@ IsolationOption = Annotated[
         help="What it runs in: auto is conda if that is built, else the hub's own interpreter.",
     ),
 ]
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("an empty name is no folder; leave it out for the default one")
+    return Path(text)
+
+
 StoreOption = Annotated[
     Path | None,
     typer.Option(
         "--store",
         metavar="DIR",
+        parser=_folder,
         envvar="ENVHUB_STORE",
         help="Where built environments are; default ~/.cache/envhub.",
     ),

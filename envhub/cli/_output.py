@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -11,6 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -21,6 +24,13 @@ NARROWEST = 6
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def progress() -> Progress:
+    """Return bars on standard error that are gone in the end; in a pipe they show nothing at all."""
+    from rich.progress import Progress
+
+    return Progress(console=errors, transient=True, disable=not errors.is_terminal)
 
 
 def print_json(value: Any) -> None:

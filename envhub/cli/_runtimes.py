@@ -6,11 +6,11 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from envhub.build import SpecFiles, Store, StoreInvalid, find_runtime
+from envhub.build import NotBuilt, SpecFiles, Store, StoreInvalid, find_runtime
 from envhub.cli._hubfile import EnvPlan
 from envhub.cli.build import build_with_bars
 from envhub.pool import PoolPlan
-from envhub.spec import ServedSpec, Wanted
+from envhub.spec import ServedSpec, Wanted, reference
 
 
 @contextlib.contextmanager
@@ -56,10 +56,17 @@ def with_runtime(served: ServedSpec, wanted: Wanted, store: Store) -> ServedSpec
 
 @contextlib.contextmanager
 def holding(served: ServedSpec, store: Store) -> Iterator[None]:
-    """Keep what an environment runs in from being removed while the context lasts."""
+    """Keep what an environment runs in from being removed while the context lasts.
+
+    Raises:
+        NotBuilt: It was removed before it could be held.
+    """
     with contextlib.ExitStack() as held:
         runtime = served.runtime
         if runtime.isolation != "host" and runtime.lock_digest is not None:
             with contextlib.suppress(StoreInvalid):  # a store that is only read: nobody here removes anything
                 held.enter_context(store.hold(runtime.lock_digest, runtime.isolation))
+            if store.find(runtime.lock_digest, runtime.isolation) is None:
+                build = store.command("build", reference(served.spec), "--isolation", runtime.isolation)
+                raise NotBuilt(f"{served.spec.name}: {runtime.python} was removed just now; run: {build}")
         yield

@@ -11,7 +11,7 @@ import typer
 
 from envhub.cli import CommandError
 from envhub.cli._options import OfflineOption, StoreOption
-from envhub.cli._output import AsJson, console, errors, print_json
+from envhub.cli._output import AsJson, console, errors, print_json, progress
 from envhub.spec import Spec, bundled, find, reference
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def build(
         except BuildError as error:
             if not every:
                 raise
-            errors.print(f"not built: {error}", style="red", markup=False)
+            reason = str(error).removeprefix(f"{one.name}: ")
+            errors.print(f"{one.name}: not built: {reason}", style="red", markup=False)
             built.append({"spec": one.name, "error": str(error)})
             continue
         built.append(_as_json(one, outcome))
@@ -127,10 +128,8 @@ def _as_json(spec: Spec, outcome: Outcome) -> dict[str, Any]:
 
 
 def _print(spec: Spec, outcome: Outcome, place: Store) -> None:
-    from envhub.build import Store
-
     built = outcome.built
-    elsewhere = "" if place.root == Store().root else f" --store {place.root}"
+    serve = place.command("serve", "--env", reference(spec), "--isolation", built.kind)
     note = "" if built.kind == "conda" else ", not conda-locked"
     console.print(
         f"{spec.name}: {'there already' if outcome.reused else f'built in {outcome.seconds:.1f} s'} "
@@ -138,7 +137,7 @@ def _print(spec: Spec, outcome: Outcome, place: Store) -> None:
         f"{built.size / 2**20:,.0f} MB)\n"
         f"  {built.digest}\n"
         f"  {built.prefix}\n"
-        f"Serve it: envhub serve --env {reference(spec)} --isolation {built.kind}{elsewhere}",
+        f"Serve it: {serve}",
         markup=False,
     )
 
@@ -146,7 +145,8 @@ def _print(spec: Spec, outcome: Outcome, place: Store) -> None:
 class Bars:
     """Bars on standard error: one a package while it is fetched, one for each later stage.
 
-    Nothing is shown, or even imported, before there is progress to show.
+    Nothing is shown, or even imported, before there is progress to show. In a pipe nothing is, but that it
+    waits for another build.
     """
 
     _VERBS: ClassVar = {
@@ -175,16 +175,20 @@ class Bars:
     def report(self, stage: str, item: str, done: int, total: int) -> None:
         """Show how far something is; called from any thread."""
         with self._lock:
-            progress = self._progress or self._start()
+            if not errors.is_terminal:
+                if stage == "wait":
+                    errors.print(f"{self._name}: {self._VERBS[stage]} {item}", markup=False)
+                return
+            bars = self._progress or self._start()
             if stage != self._stage:
                 for task in self._tasks.values():
-                    progress.update(task, visible=False)
+                    bars.update(task, visible=False)
                 self._stage = stage
             key = (stage, item if stage == "fetch" else "")
             if key not in self._tasks:
-                self._tasks[key] = progress.add_task("")
+                self._tasks[key] = bars.add_task("")
             text = f"fetching {item}" if stage == "fetch" else f"{self._VERBS[stage]} {item}"
-            progress.update(
+            bars.update(
                 self._tasks[key],
                 description=f"{self._name}: {text}",
                 completed=done,
@@ -193,7 +197,5 @@ class Bars:
             )
 
     def _start(self) -> Progress:
-        from rich.progress import Progress
-
-        self._progress = self._stack.enter_context(Progress(console=errors, transient=True))
+        self._progress = self._stack.enter_context(progress())
         return self._progress

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.progress import Progress
 
 from envhub.cli import CommandError, _alfworld
 from envhub.cli._options import IsolationOption, StoreOption
-from envhub.cli._output import AsJson, console, errors, print_json, print_table
+from envhub.cli._output import AsJson, console, print_json, print_table, progress
 from envhub.cli.show import SpecArgument
 from envhub.spec import Assignment, ServedSpec, Spec, check_data, find, settings_of
 
@@ -79,12 +78,12 @@ async def _run(served: ServedSpec) -> list[Result]:
     from envhub.check import CHECKS, run_checks
 
     results: list[Result] = []
-    with Progress(console=errors, transient=True) as progress:
-        task = progress.add_task(CHECKS[0], total=len(CHECKS))
+    with progress() as bar:
+        task = bar.add_task(CHECKS[0], total=len(CHECKS))
         async for result in run_checks(served):
             results.append(result)
             following = CHECKS[len(results)] if len(results) < len(CHECKS) else "done"
-            progress.update(task, advance=1, description=following)
+            bar.update(task, advance=1, description=following)
     return results
 
 

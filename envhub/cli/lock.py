@@ -61,7 +61,7 @@ def _specs(named: str | None, every: bool) -> list[Spec]:
 def _check(specs: Sequence[Spec], as_json: bool) -> None:
     from envhub.build import check_fresh
 
-    found = [check_fresh(spec, ask_conda_lock=True) for spec in specs]
+    found = [check_fresh(spec, thorough=True) for spec in specs]
     if as_json:
         print_json([{"spec": one.spec, "fresh": one.fresh, "reasons": one.reasons} for one in found])
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from envhub.cli import CommandError
 from envhub.cli._options import StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.record import Reading, RecordedEpisode, Started, read_exported
-from envhub.spec import ServedSpec, Spec, counted, find, runtime_words
+from envhub.spec import Runtime, ServedSpec, Spec, counted, find, reference, runtime_words
 
 if TYPE_CHECKING:
     from envhub.build import Store
@@ -132,22 +133,41 @@ async def _run(path: Path, specs: dict[str, Spec], store: Store, infos: bool) ->
 def _as_recorded(served: ServedSpec, started: Started, store: Store) -> ServedSpec:
     """Have an environment run in what its episodes were recorded in.
 
+    What was built from a lock is still that when the spec has been locked again.
+
     Raises:
-        _Refused: Its lock is another one now, or nothing is built from it.
+        _Refused: Nothing is built here from the lock of then, or the host lacks what the spec asks for.
     """
-    from envhub.build import BuildError, read_lock
+    from envhub.build import BuildError
     from envhub.cli._runtimes import with_runtime
 
-    spec, isolation = served.spec, started.isolation
+    spec, isolation, digest = served.spec, started.isolation, started.lock_digest
+    if isolation != "host" and digest is not None:
+        built = store.find(digest, isolation)
+        if built is None:
+            raise _Refused(
+                f"{spec.name} was recorded in {runtime_words(isolation, digest)}, which is not built in "
+                f"{store.root}; {_how_to_build(spec, isolation, digest, store)}"
+            )
+        return dataclasses.replace(served, runtime=Runtime(isolation, built.python, digest))
     try:
-        digest = None if isolation == "host" else read_lock(spec).digest_for(isolation)
-        if digest != started.lock_digest:
-            here = "it has no locks" if digest is None else f"its lock is {digest}"
-            recorded = runtime_words(isolation, started.lock_digest)
-            raise _Refused(f"{spec.name} was recorded in {recorded}, and here {here}")
-        return with_runtime(served, isolation, store)
+        return with_runtime(served, "host", store)
     except BuildError as reason:
         raise _Refused(str(reason)) from reason
+
+
+def _how_to_build(spec: Spec, isolation: Literal["conda", "venv"], digest: str, store: Store) -> str:
+    """Say how to have again what episodes were recorded in."""
+    from envhub.build import BuildError, read_lock
+
+    command = store.command("build", reference(spec), "--isolation", isolation)
+    try:
+        present = read_lock(spec).digest_for(isolation)
+    except BuildError as reason:
+        return f"restore the locks it had then and run: {command} (those it has now: {reason})"
+    if present == digest:
+        return f"build it with: {command}"
+    return f"its lock is {present} by now: restore the locks it had then and run: {command}"
 
 
 def _groups(path: Path, progress: Progress) -> dict[_Group, tuple[Started, int]]:

@@ -132,7 +132,7 @@ def serve(
             care=WorkerCare(max_worker_mb, recycle_episodes, recycle_growth_mb),
             sessions=SessionSettings(idle_timeout_s=idle_timeout),
         )
-        with pool_plans(plans, Store(store), build) as decided:
+        with pool_plans(plans, Store(store or file.store), build or file.build) as decided:
             run_hub(
                 decided,
                 hub_settings,

@@ -125,6 +125,8 @@ def _end(client: Hub, session_id: str) -> str | None:
     """Ends one session; returns why it could not."""
     from envhub_sdk import EnvHubError, Unauthorized, UnknownSession
 
+    if not session_id.strip(". ") or "/" in session_id:
+        return "that is no id of a session; `envhub sessions list` shows those there are"
     try:
         client.end_session(session_id)
     except Unauthorized:

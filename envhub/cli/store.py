@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from envhub.cli import CommandError
 from envhub.cli._options import StoreOption
-from envhub.cli._output import AsJson, console, print_json, print_table
+from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.cli.build import KindOption
-from envhub.spec import find, reference
+from envhub.spec import find
 
 if TYPE_CHECKING:
-    from envhub.build import Built
+    from envhub.build import Built, Store
 
 store = typer.Typer(help="Look after what has been built.", no_args_is_help=True)
 
@@ -25,7 +25,8 @@ def list_(store: StoreOption = None, as_json: AsJson = False) -> None:
     """List the environments that have been built, the newest first."""
     from envhub.build import Store
 
-    built = Store(store).all()
+    place = Store(store)
+    built = place.all()
     if as_json:
         print_json([_as_json(one) for one in built])
         return
@@ -44,7 +45,7 @@ def list_(store: StoreOption = None, as_json: AsJson = False) -> None:
     if rows:
         print_table(("spec", "kind", "python", "packages", "size", "built", "folder"), rows)
     else:
-        console.print(f"Nothing has been built in {Store(store).root}.", markup=False)
+        _print_empty(place)
 
 
 @store.command()
@@ -54,66 +55,101 @@ def path(
     ] = None,
     isolation: KindOption = "conda",
     store: StoreOption = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print the folder of the store, or of what was built from a spec's present locks."""
-    from envhub.build import Store, read_lock
+    from envhub.build import Store, find_runtime
 
+    place = Store(store)
     if spec is None:
-        console.print(Store(store).root, markup=False)
-        return
-    found = find(spec)
-    prefix = Store(store).prefix(read_lock(found).digest_for(isolation), isolation)
-    if prefix is None:
-        raise CommandError(
-            f"{found.name}: nothing is built from its present locks; build it with: "
-            f"envhub build {reference(found)} --isolation {isolation}"
-        )
-    console.print(prefix, markup=False)
+        found = place.root
+    else:
+        found = find_runtime(find(spec), isolation, place).python.parent.parent
+    if as_json:
+        print_json({"path": found})
+    else:
+        console.print(found, markup=False)
 
 
 @store.command()
 def verify(
     remove: Annotated[
-        bool, typer.Option("--remove", help="Remove what is damaged, so that it can be built again.")
+        bool,
+        typer.Option("--remove", help="Remove what is damaged or was moved, so that it can be built again."),
     ] = False,
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare every file of every environment with what was built; 1 when one differs."""
+    """Compare every file of every environment with what was built.
+
+    Exits with 1 when something is damaged, or lies elsewhere than where it was built, and is not removed.
+    """
     from envhub.build import Store
 
     place = Store(store)
-    found = [(one, place.verify(one)) for one in place.all()]
-    removed = {one.prefix for one, complaints in found if complaints and remove and place.remove(one)}
+    if remove and place.root.exists():
+        place.require()
+    moved = [(one.built, [f"it was built as {one.origin} and works only there"]) for one in place.moved()]
+    found = [(one, place.verify(one)) for one in place.all()] + moved
+    verdicts = []
+    for one, complaints in found:
+        held_by = place.held_by(one) if complaints and remove else []
+        removed = bool(complaints) and remove and place.remove(one)
+        verdicts.append(_Verdict(one, complaints, removed, [] if removed else held_by))
     if as_json:
         print_json(
             [
-                {**_as_json(one), "complaints": complaints, "removed": one.prefix in removed}
-                for one, complaints in found
+                {
+                    **_as_json(one.built),
+                    "complaints": one.complaints,
+                    "removed": one.removed,
+                    "held_by": one.held_by,
+                }
+                for one in verdicts
             ]
         )
     else:
-        for one, complaints in found:
-            _print_verdict(one, complaints, one.prefix in removed)
-    if any(complaints for _, complaints in found):
+        for verdict in verdicts:
+            _print_verdict(verdict, place, remove)
+        if not verdicts:
+            _print_empty(place)
+    if any(one.complaints and not one.removed for one in verdicts):
         raise typer.Exit(1)
 
 
-def _print_verdict(one: Built, complaints: list[str], removed: bool) -> None:
+class _Verdict(NamedTuple):
+    """What is wrong with an environment, and whether it could be removed or who keeps it."""
+
+    built: Built
+    complaints: list[str]
+    removed: bool
+    held_by: list[int]
+
+
+def _print_verdict(verdict: _Verdict, place: Store, remove: bool) -> None:
+    from envhub.build import held_words
+
+    one, complaints, removed, held_by = verdict
     if not complaints:
         console.print(f"{one.spec} ({one.kind}): whole, {one.prefix}", markup=False)
         return
-    console.print(f"{one.spec} ({one.kind}): damaged", style="bold red", markup=False)
+    console.print(f"{one.spec} ({one.kind}): damaged, {one.prefix}", style="bold red", markup=False)
     for complaint in complaints[:20]:
         console.print(f"  {complaint}", markup=False)
     if len(complaints) > 20:
         console.print(f"  and {len(complaints) - 20} more")
-    console.print(
-        "  removed; build it again with envhub build"
-        if removed
-        else "  remove it with: envhub store verify --remove; then build it again",
-        markup=False,
-    )
+    again = place.command("store", "verify", "--remove")
+    if removed:
+        next_step = f"removed; build it again with: {place.command('build', 'SPEC')}"
+    elif remove:
+        next_step = f"not removed: a hub holds it ({held_words(held_by)}); end that, then run: {again}"
+    else:
+        next_step = f"remove it with: {again}; then build it again"
+    console.print(f"  {next_step}", markup=False)
+
+
+def _print_empty(place: Store) -> None:
+    console.print(f"Nothing has been built in {place.root}.", markup=False)
 
 
 @store.command()
@@ -122,7 +158,7 @@ def gc(store: StoreOption = None, as_json: AsJson = False) -> None:
     from envhub.build import Store
 
     place = Store(store)
-    removed = place.gc()
+    removed = place.gc(lambda file: _print_unreadable(file, place))
     if as_json:
         print_json([dataclasses.asdict(one) for one in removed])
         return
@@ -130,6 +166,15 @@ def gc(store: StoreOption = None, as_json: AsJson = False) -> None:
         console.print(f"removed {one.path} ({_megabytes(one.size)})", markup=False)
     freed = sum(one.size for one in removed)
     console.print(f"{place.root}: {_megabytes(freed)} freed", markup=False)
+
+
+def _print_unreadable(file: Path, place: Store) -> None:
+    errors.print(
+        f"{file} cannot be read: it says which environment a spec uses, so every environment and archive "
+        f"stays; remove that file, note anew what you use ({place.command('build', 'SPEC')}), then run this",
+        style="yellow",
+        markup=False,
+    )
 
 
 def _as_json(one: Built) -> dict[str, Any]:

@@ -235,6 +235,7 @@ def _summary(episode: RecordedEpisode) -> dict[str, Any]:
         "total_reward": episode.total_reward,
         "success": episode.success,
         "outcome": episode.outcome,
+        "complete": episode.whole,
         "error": None if episode.error is None else episode.error[0],
         "started_at": episode.started.time_us / 1e6,
         "labels": episode.started.labels,
@@ -320,7 +321,7 @@ def _schema(pyarrow: Any) -> Any:
         **dict.fromkeys(("outcome", "error", "config", "limits", "labels", "task", "options"), text),
         **dict.fromkeys(("seed", "inherited"), whole),
         **dict.fromkeys(("started_at", "reset_s", "total_reward"), number),
-        **dict.fromkeys(("success", "terminated", "truncated", "conda_locked"), truth),
+        **dict.fromkeys(("success", "terminated", "truncated", "complete", "conda_locked"), truth),
         **dict.fromkeys(("observations", "actions", "infos"), texts),
         **dict.fromkeys(("rewards", "step_s"), numbers),
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from envhub.build import (
     BuildError,
+    HostUnsuitable,
     Kind,
     LockMissing,
+    SetupInvalid,
     SpecFiles,
     Store,
     check_fresh,
@@ -31,10 +33,14 @@ def look_at_spec(spec: Spec, store: Store, *, deep: bool) -> Iterator[Finding]:
     yield from _data(spec)
     lock = _lock(spec)
     yield lock
+    built: dict[Kind, Finding] = {}
     if lock.status == "ok":
         for kind in _KINDS:
-            yield from _built(spec, store, kind, deep=deep)
-    yield _serves(spec, store)
+            finding = _built(spec, store, kind, deep=deep)
+            if finding is not None:
+                built[kind] = finding
+    yield from built.values()
+    yield _serves(spec, store, lock, built)
 
 
 def _data(spec: Spec) -> Iterator[Finding]:
@@ -54,6 +60,9 @@ def _lock(spec: Spec) -> Finding:
     command = f"envhub lock {reference(spec)}"
     try:
         freshness = check_fresh(spec)
+        if not freshness.fresh and _never_locked(SpecFiles.of(spec)):
+            words = "not locked yet: it can run in the hub's own interpreter only"
+            return Finding("lock", spec.name, "note", words, command)
         if not freshness.fresh:
             return Finding("lock", spec.name, "problem", f"stale: {'; '.join(freshness.reasons)}", command)
         lock = read_lock(spec)
@@ -63,31 +72,52 @@ def _lock(spec: Spec) -> Finding:
                 "lock", spec.name, "note", "has none: it can run in the hub's own interpreter only"
             )
         return Finding("lock", spec.name, "problem", str(reason), command)
+    except SetupInvalid as reason:
+        return Finding("lock", spec.name, "problem", str(reason), f"edit {SpecFiles.of(spec).setup}")
     except BuildError as reason:
         return Finding("lock", spec.name, "problem", str(reason), command)
     words = f"fresh: {len(lock.conda)} conda and {len(lock.pypi)} PyPI packages, {lock.digest}"
     return Finding("lock", spec.name, "ok", words)
 
 
-def _built(spec: Spec, store: Store, kind: Kind, *, deep: bool) -> Iterator[Finding]:
-    built = store.find(read_lock(spec).digest_for(kind), kind)
+def _never_locked(files: SpecFiles) -> bool:
+    return not any(file.is_file() for file in (files.conda_lock, files.requirements_lock, files.provenance))
+
+
+def _built(spec: Spec, store: Store, kind: Kind, *, deep: bool) -> Finding | None:
+    """What is built of one kind; that there is no virtual environment is not worth a word."""
+    digest = read_lock(spec).digest_for(kind)
+    option = () if kind == "conda" else ("--isolation", kind)
+    built, origin = store.find(digest, kind), store.moved_from(digest, kind)
+    if built is None and origin is not None:
+        words = f"{kind} environment was built as {origin} and works only there: it was moved or copied"
+        again = store.command("build", reference(spec), *option, "--offline")
+        return Finding("built", spec.name, "note", words, again)
+    again = store.command("build", reference(spec), *option)
     if built is None:
-        if kind == "conda":
-            yield Finding("built", spec.name, "note", "not built", f"envhub build {reference(spec)}")
-        return
+        return Finding("built", spec.name, "note", "not built", again) if kind == "conda" else None
     complaints = store.verify(built) if deep else []
     if complaints:
         more = f" and {len(complaints) - 3} more" if len(complaints) > 3 else ""
         words = f"{kind} environment is not what was built: {', '.join(complaints[:3])}{more}"
-        mend = f"envhub store verify --remove, then envhub build {reference(spec)}"
-        yield Finding("built", spec.name, "problem", words, mend)
-        return
+        mend = f"{store.command('store', 'verify', '--remove')}, then {again}"
+        return Finding("built", spec.name, "problem", words, mend)
     words = f"{kind}, Python {built.python_version}, {'every file as built' if deep else 'complete'}"
-    yield Finding("built", spec.name, "ok", f"{words} ({built.prefix})")
+    return Finding("built", spec.name, "ok", f"{words} ({built.prefix})")
 
 
-def _serves(spec: Spec, store: Store) -> Finding:
+def _serves(spec: Spec, store: Store, lock: Finding, built: Mapping[Kind, Finding]) -> Finding:
+    """Where it would run; that it has to be built first is no problem where the locks are in order."""
+    build = store.command("build", reference(spec))
     try:
-        return Finding("serves", spec.name, "ok", f"in {find_runtime(spec, 'auto', store)}")
+        runtime = find_runtime(spec, "auto", store)
+    except HostUnsuitable as reason:
+        if lock.status == "ok":
+            return Finding("serves", spec.name, "note", str(reason), build)
+        return Finding("serves", spec.name, "problem", str(reason), lock.mend or build)
     except BuildError as reason:
-        return Finding("serves", spec.name, "problem", str(reason), f"envhub build {reference(spec)}")
+        return Finding("serves", spec.name, "problem", str(reason), lock.mend or build)
+    used = built.get("conda") if runtime.isolation == "conda" else None
+    if used is not None and used.status == "problem":
+        return Finding("serves", spec.name, "problem", f"in {runtime}, which is damaged", used.mend)
+    return Finding("serves", spec.name, "ok", f"in {runtime}")

@@ -105,7 +105,16 @@ def look_at_store(store: Store) -> Iterator[Finding]:
     free = shutil.disk_usage(place).free
     words = f"{len(store.all())} environments, {free / 2**30:.1f} GB free"
     low = free < ENOUGH_BYTES
-    yield Finding("store", about, "warning" if low else "ok", words, "envhub store gc" if low else None)
-    if store.root.is_dir() and (left := store.leftovers()):
+    gc = store.command("store", "gc")
+    yield Finding("store", about, "warning" if low else "ok", words, gc if low else None)
+    for moved in store.moved():
+        words = (
+            f"{moved.built.prefix} ({moved.built.spec}) was built as {moved.origin} and works only there: it "
+            "was moved or copied"
+        )
+        again = store.command("build", moved.built.spec, "--offline")
+        mend = f"{again} (for a spec that is not bundled its folder, in place of the name)"
+        yield Finding("store", about, "note", words, mend)
+    if left := store.leftovers():
         words = f"{len(left)} folders are left of builds that did not finish: {', '.join(map(str, left))}"
-        yield Finding("store", about, "note", words, "envhub store gc")
+        yield Finding("store", about, "note", words, gc)

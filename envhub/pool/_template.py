@@ -18,7 +18,7 @@ import msgspec
 
 from envhub.pool import _launch
 from envhub.pool._errors import LoadFailed
-from envhub.spec import ServedSpec, reference
+from envhub.spec import ServedSpec
 from envhub.worker.frames import FAILURE_MARK
 
 MAX_MESSAGE = 1 << 17
@@ -134,13 +134,9 @@ class Template:
             raise
 
     def _without_interpreter(self, error: OSError) -> str:
-        spec, runtime = self._served.spec, self._served.runtime
+        runtime = self._served.runtime
         reason = os.strerror(error.errno or 0)
-        return (
-            f"{self.name}: its interpreter {runtime.python} can't be started: {reason}; "
-            "what was built is damaged: remove it with `envhub store verify --remove`, then build it again "
-            f"with `envhub build {reference(spec)} --isolation {runtime.isolation}`"
-        )
+        return f"{self.name}: its interpreter {runtime.python} can't be started: {reason}; {runtime.mend}"
 
     def _order(self) -> dict[str, Any]:
         spec, limits = self._served.spec, self._served.limits
@@ -240,7 +236,9 @@ class Template:
                     self._ended(pid, None)
 
     def _explain(self, reason: str) -> str:
-        return f"{self.name} could not be loaded: {reason.rstrip()}"
+        runtime = self._served.runtime
+        mend = f"\nIt runs in {runtime.python.parent.parent}: {runtime.mend}" if runtime.mend else ""
+        return f"{self.name} could not be loaded: {reason.rstrip()}{mend}"
 
     async def _read_stderr(self) -> None:
         assert self._process is not None and self._process.stderr is not None

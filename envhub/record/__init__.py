@@ -9,6 +9,7 @@ from envhub.record._episodes import RecordedEpisode, Step, read_exported
 from envhub.record._events import (
     Checkpoint,
     Compacted,
+    Dropped,
     Ended,
     Event,
     Failed,
@@ -25,6 +26,7 @@ from envhub.record._recorder import Facts, Recorder, SessionRecord, fields_of, n
 __all__ = [
     "Checkpoint",
     "Compacted",
+    "Dropped",
     "Ended",
     "Event",
     "Facts",

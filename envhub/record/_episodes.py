@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from envhub.record._events import Isolation, Started, Stepped
 
-Outcome = Literal["terminated", "truncated", "failed", "unfinished"]
+Outcome = Literal["terminated", "truncated", "failed", "unfinished", "incomplete"]
 
 
 class Step(Struct):
@@ -77,6 +77,8 @@ class Exported(Struct, kw_only=True):
     infos: list[Raw]
     terminated: bool
     truncated: bool
+    complete: bool = True
+    """Whether every step is there: none was dropped while the disk was full."""
 
 
 _starts = msgspec.json.Decoder(_Start)
@@ -96,16 +98,29 @@ class RecordedEpisode:
     def __init__(self, started: Started) -> None:
         self.started = started
         self.steps: list[Step] = []
+        self.damaged = False
+        """Whether steps of it can't be read."""
+        self.in_doubt = False
+        """Whether what came last of it may have been dropped, while the disk was full."""
         self.error: tuple[str, str] | None = None
         """Code and message of the failure that ended it."""
         self.ended: str | None = None
         """Why its session ended while it was the current episode."""
 
     def add(self, event: Stepped) -> None:
-        """Takes the next step's event."""
+        """Takes the next step's event.
+
+        Raises:
+            msgspec.MsgspecError: Its answer is none that a hub of this version gives.
+        """
         step = _steps.decode(event.answer)
         step.action, step.step_us = event.action, event.step_us
         self.steps.append(step)
+        self.in_doubt = False  # if steps are missing before it, its index tells
+
+    def doubt(self) -> None:
+        """Events were dropped here: unless the episode is over, some of them may be its own."""
+        self.in_doubt = not (self.terminated or self.truncated or self.error)
 
     @property
     def id(self) -> str:
@@ -120,7 +135,9 @@ class RecordedEpisode:
 
     @property
     def whole(self) -> bool:
-        """Whether every step from the reset on is there."""
+        """Whether every step from the reset on is there, up to the last one."""
+        if self.damaged or self.in_doubt or len(self.steps) < self.started.inherited:
+            return False
         return all(step.step_index == index for index, step in enumerate(self.steps))
 
     @property
@@ -140,7 +157,9 @@ class RecordedEpisode:
 
     @property
     def outcome(self) -> Outcome:
-        """How it ended."""
+        """How it ended; incomplete if steps of it are missing from the record."""
+        if not self.whole:
+            return "incomplete"
         if self.error is not None:
             return "failed"
         if self.terminated:
@@ -149,8 +168,8 @@ class RecordedEpisode:
 
     @property
     def finished(self) -> bool:
-        """Whether it came to an end: it was not left for another reset, and does not still go on."""
-        return self.outcome != "unfinished"
+        """Whether it came to an end and all of it is there: it wasn't left for another and doesn't go on."""
+        return self.outcome not in ("unfinished", "incomplete")
 
     @property
     def success(self) -> bool:
@@ -219,6 +238,7 @@ class RecordedEpisode:
             infos=[info, *(step.info for step in self.steps)],
             terminated=self.terminated,
             truncated=self.truncated,
+            complete=self.whole,
         )
 
 
@@ -283,6 +303,7 @@ def _imported(line: Exported) -> RecordedEpisode:
                 step_us=int(line.step_s[index] * 1e6),
             )
         )
+    episode.damaged = not line.complete
     if line.outcome == "failed" and line.error is not None:
         code, _, message = line.error.partition(": ")
         episode.error = (code, message)

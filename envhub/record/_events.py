@@ -153,7 +153,14 @@ class Compacted(Struct, kw_only=True, tag_field="event", tag="compacted"):
     time_us: int
 
 
-Event = Opened | Started | Stepped | Checkpoint | Snapshotted | Failed | Ended | Renewed | Compacted
+class Dropped(Struct, kw_only=True, tag_field="event", tag="dropped"):
+    """Events are missing here: the disk took nothing for too long."""
+
+    bytes: int
+    time_us: int
+
+
+Event = Opened | Started | Stepped | Checkpoint | Snapshotted | Failed | Ended | Renewed | Compacted | Dropped
 
 decode = msgspec.json.Decoder(Event).decode
 encode = msgspec.json.Encoder().encode

@@ -14,14 +14,17 @@ import contextlib
 import fcntl
 import logging
 import os
+import time
 from pathlib import Path
+
+from envhub.record._backlog import MAX_UNWRITTEN, Backlog
 
 log = logging.getLogger("envhub.record")
 
+COMPACT_AGAIN_S = 60.0
+"""How long a log of which events are missing is left alone where it could not be replaced."""
 SEGMENT_BYTES = 64 * 2**20
 """Size after which the next file is begun."""
-MAX_UNWRITTEN = 64 * 2**20
-"""Bytes kept while the disk takes nothing; beyond it they are dropped."""
 _BLOCK = 64 * 2**10
 
 
@@ -46,7 +49,11 @@ class Log:
         self.dropped = 0
         """Bytes that were never written, because the disk took nothing for too long."""
         self._segment_bytes = segment_bytes
-        self._unwritten = b""
+        self.lossy = False
+        """Whether some were since the log was replaced last."""
+        self._backlog: Backlog | None = None
+        """What waits since the disk began to refuse."""
+        self._compact_at = 0.0
         self._next = -1
         """The file that is to replace all others, while it is written."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,32 +79,80 @@ class Log:
         return self._size >= self.limit
 
     def write(self, lines: bytes) -> None:
-        """Appends whole lines with one system call; what a full disk refuses is tried again next time."""
+        """Appends whole lines with one system call; what a full disk refuses is tried again in a while."""
         if self._next >= 0:
             self.write_next(lines)
-        if self._unwritten:
-            lines = self._unwritten + lines
-            self._unwritten = b""
+        if self._backlog is not None:
+            self._backlog.add(lines)
+            self.retry()
+        else:
+            try:
+                self._append(lines)
+                return
+            except OSError as error:
+                reason = error.strerror
+            log.error("%s: %s; what happens meanwhile is kept in memory", self.folder, reason)
+            self._backlog = Backlog()
+            self._backlog.add(lines)
+            self._backlog.wait()
+        self._drop_too_much()
+
+    def _append(self, lines: bytes) -> None:
         try:
             written = os.write(self._file, lines)
             while written < len(lines):
                 written += os.write(self._file, lines[written:])
-        except OSError as error:
-            os.ftruncate(self._file, self._size)
-            if not self.dropped:
-                log.error("%s: %s; what happens meanwhile is kept in memory", self.folder, error.strerror)
-            self._unwritten = lines
-            if len(lines) > MAX_UNWRITTEN:
-                self._unwritten, self.dropped = b"", self.dropped + len(lines)
-                log.error("%s: %d bytes of the record are lost", self.folder, self.dropped)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            raise
+        self._size += written
+
+    def retry(self, now: bool = False) -> None:
+        """Writes what waits, if it is time for that or must be done now."""
+        backlog = self._backlog
+        if backlog is None or not (now or backlog.due):
+            return
+        try:
+            while backlog.parts:
+                self._append(bytes(backlog.parts[0]))
+                backlog.written()
+        except OSError:
+            backlog.wait()
         else:
-            self._size += written
+            self._end_backlog()
+
+    def _drop_too_much(self) -> None:
+        backlog = self._backlog
+        if backlog is None or backlog.size <= MAX_UNWRITTEN:
+            return
+        if not backlog.dropped:
+            log.error("%s: the disk takes nothing for too long; events are lost", self.folder)
+        self.dropped += backlog.drop()
+        self.lossy = True
+
+    def _end_backlog(self) -> None:
+        if self._backlog is not None:
+            dropped, self._backlog = self._backlog.dropped, None
+            log.warning("%s: can be written to again; bytes lost: %d", self.folder, dropped)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait in memory for the disk to take them."""
+        return 0 if self._backlog is None else self._backlog.size
 
     def rotate(self) -> None:
         """Begins the next file."""
         os.close(self._file)
         self._number += 1
         self._open()
+
+    @property
+    def to_replace(self) -> bool:
+        """Whether it is time to replace it: it is full, or misses events and the disk takes them again."""
+        if self.lossy and self._backlog is None:
+            return time.monotonic() >= self._compact_at
+        return self.full
 
     @property
     def replacing(self) -> bool:
@@ -139,7 +194,8 @@ class Log:
         os.close(self._file)
         self._file, self._next = self._next, -1
         self._number += 1
-        self._unwritten = b""  # that is in it as well
+        self.lossy = False
+        self._end_backlog()  # that is in it as well
         self._size = os.fstat(self._file).st_size
         self.limit = max(self._segment_bytes, 2 * self._size)
 
@@ -154,7 +210,9 @@ class Log:
     def _give_up_next(self, error: OSError) -> None:
         log.warning("%s: can't be compacted (%s); it goes on growing", self.folder, error.strerror)
         self.drop_next()
-        self.limit *= 2
+        self._compact_at = time.monotonic() + COMPACT_AGAIN_S
+        if self.full:
+            self.limit *= 2
 
     @property
     def _temporary(self) -> Path:
@@ -164,6 +222,10 @@ class Log:
         """Ends the writing; closing again does nothing."""
         self.drop_next()
         if self._file >= 0:
+            self.retry(now=True)
+            if self._backlog is not None:
+                self.dropped += self.waiting
+                log.error("%s: the disk takes nothing still; bytes lost: %d", self.folder, self.dropped)
             os.close(self._file)
             os.close(self._lock)
             self._file = -1

@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from envhub.record._episodes import RecordedEpisode, read_line
-from envhub.record._events import Ended, Event, Failed, Opened, Started, Stepped, decode
+from envhub.record._events import Dropped, Ended, Event, Failed, Opened, Started, Stepped, decode
 from envhub.record._log import segments
 
 T = TypeVar("T")
@@ -49,6 +49,7 @@ class Reading:
             episode.add(event)
         except (msgspec.MsgspecError, RecursionError):  # an answer that no hub of this version would take
             self.damaged += 1
+            episode.damaged = True
 
     def episodes(self) -> Iterator[RecordedEpisode]:
         """Every episode, as soon as its session goes on to the next one or ends; open ones come last."""
@@ -81,6 +82,9 @@ class Reading:
                     yield episode
             elif isinstance(event, Opened):
                 of_session.pop(event.session, None)
+            elif isinstance(event, Dropped):
+                for episode in running.values():
+                    episode.doubt()
         yield from running.values()
 
     def _decoded(self, read: Callable[[bytes], T]) -> Iterator[T]:

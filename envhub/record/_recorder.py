@@ -112,9 +112,20 @@ class Recorder:
         joined = b"".join(lines)
         for log in self._logs:
             log.write(joined)
-        if self._record is not None and self._record.full:
+        if self._record is not None and self._record.full and not self._record.waiting:
             self._record.rotate()
-        if self.state is not None and self.state.full and self._compacting is None:
+        self._look_at_state()
+
+    def retry(self) -> None:
+        """Writes what a full disk refused a while ago."""
+        for log in self._logs:
+            log.retry()
+        self._look_at_state()
+
+    def _look_at_state(self) -> None:
+        if self.state is None or self.open_sessions is None or not self.state.to_replace:
+            return
+        if self._compacting is None or self._compacting.done():
             self._compacting = asyncio.get_running_loop().create_task(self.compact())
 
     async def compact(self) -> None:
@@ -156,6 +167,11 @@ class Recorder:
         """Bytes that were never written, because the disk took nothing for too long."""
         return sum(log.dropped for log in self._logs)
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that wait for a full disk."""
+        return sum(log.waiting for log in self._logs)
+
     def leave(self) -> None:
         """The hub stops: with a state's log, the sessions that are open stay open in it."""
         self.flush()
@@ -183,15 +199,15 @@ class SessionRecord:
         idle_timeout_s: How long it may go unused.
     """
 
-    __slots__ = ("_facts", "_idle_timeout_s", "_recorder", "_session", "_step", "noted_us")
+    __slots__ = ("_facts", "_idle_timeout_s", "_recorder", "_session", "_step", "noted_us", "opened_us")
 
     def __init__(self, recorder: Recorder, session: str, facts: Facts, idle_timeout_s: float) -> None:
         self._recorder = recorder
         self._session = session
         self._idle_timeout_s = idle_timeout_s
         self._step = b""  # how an event of a step of the current episode begins
-        self.noted_us = now_us()
-        """When the log last said that the session is in use."""
+        self.opened_us = self.noted_us = now_us()
+        """When it was opened, and when the log last said that it is in use."""
         self._facts = fields_of(facts)
 
     def opened_line(self, more: bytes = b"") -> bytes:
@@ -200,7 +216,7 @@ class SessionRecord:
             self._session.encode(),
             self._facts,
             self._idle_timeout_s,
-            self.noted_us,
+            self.opened_us,
             more,
         )
 
@@ -217,6 +233,7 @@ class SessionRecord:
         start: bytes,
         more: bytes = b"",
         asked_ns: int | None = None,
+        at_us: int | None = None,
     ) -> bytes:
         """The event of an episode's beginning.
 
@@ -228,6 +245,7 @@ class SessionRecord:
             start: The environment's answer to the reset.
             more: Further fields, each with a comma before it.
             asked_ns: When the reset was asked of the environment, in nanoseconds since the epoch.
+            at_us: When it happened; None is now.
         """
         now = time.time_ns()
         return (
@@ -240,7 +258,7 @@ class SessionRecord:
                 seed,
                 task,
                 options,
-                now // 1000,
+                now // 1000 if at_us is None else at_us,
                 0 if asked_ns is None else max(0, now - asked_ns) // 1000,
                 more,
                 start,

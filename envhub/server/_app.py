@@ -25,7 +25,11 @@ from envhub.session import HubError
 def create_app(hub: Hub) -> ASGIApp:
     """Makes the ASGI application of a hub; the caller starts and stops the hub."""
     app = FastAPIOffline(
-        title="EnvHub", version=__version__, redoc_url=None, static_url=f"{DOCS_PREFIX}assets"
+        title="EnvHub",
+        version=__version__,
+        redoc_url=None,
+        static_url=f"{DOCS_PREFIX}assets",
+        redirect_slashes=False,
     )
     app.openapi = lambda: build_schema(app.title, app.version)  # type: ignore[method-assign]
     app.include_router(create_router(hub))

@@ -63,6 +63,9 @@ class _HubCollector(Collector):
         recorder = self._hub.sessions.recorder
         dropped.add_metric([], recorder.dropped if recorder is not None else 0)
         yield dropped
+        waiting = GaugeMetricFamily("envhub_record_waiting_bytes", "Bytes of the record the disk refuses.")
+        waiting.add_metric([], recorder.waiting if recorder is not None else 0)
+        yield waiting
         memory = GaugeMetricFamily("envhub_hub_memory_bytes", "Memory of the hub's own process.")
         memory.add_metric([], private_bytes(os.getpid()) or 0)
         yield memory

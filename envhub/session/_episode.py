@@ -162,7 +162,12 @@ class Episode:
     # -- written down ---------------------------------------------------------------------------------
 
     def lines(
-        self, record: SessionRecord, inherited: int = 0, last: int | None = None, more: bytes = b""
+        self,
+        record: SessionRecord,
+        inherited: int = 0,
+        last: int | None = None,
+        more: bytes = b"",
+        at_us: int | None = None,
     ) -> Iterator[bytes]:
         """The events of a record from which `from_event` builds this episode again.
 
@@ -171,6 +176,7 @@ class Episode:
             inherited: How many of its steps are another episode's.
             last: How many of its last steps to write; None for all that are kept.
             more: Further fields of its beginning, each with a comma before it.
+            at_us: When its session was last in use; None is now.
         """
         steps = list(self._steps)[-last:] if last is not None else self._steps
         stands = b',"next_index":%d,"first_index":%d,"total_reward":%r,"inherited":%d' % (
@@ -179,16 +185,22 @@ class Episode:
             self.total_reward,
             inherited,
         )
-        yield self.line(record, stands + more)
+        yield self.line(record, stands + more, at_us=at_us)
         for action, answer in steps:
             yield record.old_step_line(self.id, action, answer)
         if self._base is not None and last is None:
             yield record.checkpoint_line(self.id, *self._base)
 
-    def line(self, record: SessionRecord, more: bytes = b"", asked_ns: int | None = None) -> bytes:
-        """The event of its beginning, which was asked for then."""
+    def line(
+        self,
+        record: SessionRecord,
+        more: bytes = b"",
+        asked_ns: int | None = None,
+        at_us: int | None = None,
+    ) -> bytes:
+        """The event of its beginning, which was asked for and happened then."""
         task, options = json.dumps(self.task).encode(), json.dumps(self.options).encode()
-        return record.episode_line(self.id, self.seed, task, options, self._start, more, asked_ns)
+        return record.episode_line(self.id, self.seed, task, options, self._start, more, asked_ns, at_us)
 
     @classmethod
     def from_event(cls, started: Started, kept: int | None = MAX_RECORDED_STEPS) -> Episode:

@@ -146,6 +146,8 @@ class History:
         """Goes on from where a log says that the session stood."""
         self.episode, self.before, self._begun = saved.episode, saved.before, saved.episodes
         self.starts.last = saved.last_start
+        if self.record is not None:
+            self.record.opened_us, self.record.noted_us = saved.opened.time_us, saved.used_us
         if saved.failure is not None:
             self.status, self.failure = "failed", HubError(*saved.failure)
         elif saved.episode is not None:
@@ -159,10 +161,11 @@ class History:
         if record is None:
             return
         yield record.opened_line(self._last_start())
+        yield record.renewed_line()
         if self.before is not None:
-            yield from self.before.lines(record, last=1)
+            yield from self.before.lines(record, last=1, at_us=record.noted_us)
         if self.episode is not None:
-            yield from self.episode.lines(record)
+            yield from self.episode.lines(record, at_us=record.noted_us)
         if self.failure is not None:
             episode_id = self.episode.id if self.episode else None
             yield record.failed_line(episode_id, self.failure.code, self.failure.message)

@@ -68,6 +68,9 @@ class Holder:
         self.idle_timeout_s = idle_timeout_s
         self._clock = clock
         self.created_at = self.last_used = clock()
+        self.noted_use: float | None = None
+        """When the hub before noted that it was last in use; it may have been up to a quarter of its idle
+        time later."""
         self.history = History(id, functools.partial(counts.episode_over, env), record)
         self.ended: HubError | None = None
         self.busy = False
@@ -122,9 +125,11 @@ class Holder:
             other(answer)
         self._next_in_line()
 
-    def _next_in_line(self) -> None:
+    def _next_in_line(self, used: bool = True) -> None:
+        """Ends the operation under way; `used` is whether its client asked for it."""
         self.busy = False
-        self.last_used = self._clock()
+        if used:
+            self.last_used = self._clock()
         if self.ended is not None:
             self._lease.give_back()
         while self._line and not self.busy:
@@ -157,6 +162,12 @@ class Holder:
         self._on_end(self, reason)
         if not self.busy:
             self._lease.give_back()
+
+    @property
+    def expires_at(self) -> float:
+        """The loop time from which it is surely idle for too long."""
+        unnoted_s = 0.25 * self.idle_timeout_s if self.last_used == self.noted_use else 0.0
+        return self.last_used + self.idle_timeout_s + unnoted_s
 
     def note_use(self, clock_offset: float) -> None:
         """Writes down that it is in use, where that was long ago."""

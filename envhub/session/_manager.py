@@ -106,9 +106,11 @@ class Sessions(Register):
         while True:
             await asyncio.sleep(SWEEP_S)
             now = self._clock()
+            if self.recorder is not None:
+                self.recorder.retry()
             for session in self.all():
                 session.note_use(self.clock_offset)
-                if now - session.last_used > session.idle_timeout_s and not session.busy:
+                if now > session.expires_at and not session.busy:
                     session.end(
                         HubError(
                             "session_expired",
@@ -135,6 +137,7 @@ class Sessions(Register):
         )
         self.counts.resumed[opened.env] += 1
         session.created_at = opened.time_us / 1e6 - self.clock_offset
+        session.last_used = session.noted_use = saved.used_us / 1e6 - self.clock_offset
         log.info("session %s goes on", session.id, extra=session.about)
         session.resume(saved)
         for again in saved.waiting:
@@ -156,7 +159,9 @@ class Sessions(Register):
         for pool in self.pools.values():
             pool.turn_away("the hub is draining")
         deadline = self._clock() + timeout_s
-        while self._clock() < deadline and any(session.busy for session in self._sessions.values()):
+        while self._clock() < deadline and (
+            self.under_way or any(session.busy for session in self._sessions.values())
+        ):
             await asyncio.sleep(DRAIN_LOOK_S)
 
     def close_all(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from envhub.pool import NoFreeReplica, QueueFull, Replica
@@ -44,9 +45,12 @@ class Openings:
         self._asked_for: Counter[str | None] = Counter()
         """How many sessions each token waits for."""
 
-    def turn(self, request_id: str | None) -> contextlib.AbstractAsyncContextManager[None]:
-        """Let requests of the same id follow each other."""
-        return self._requests.turn(request_id)
+    @contextlib.asynccontextmanager
+    async def turn(self, request_id: str | None) -> AsyncIterator[None]:
+        """Let requests of the same id follow each other; the hub's end waits for them."""
+        with self._register.one_under_way():
+            async with self._requests.turn(request_id):
+                yield
 
     async def open(self, env: str, request: OpenRequest) -> bytes:
         """Opens `request.count` sessions and resets them, all or none; returns the JSON reply.
@@ -62,7 +66,7 @@ class Openings:
         self.check_count(env, request.count)
         wait_s = self.wait_s(request.wait_s)
         idle_timeout_s = request.idle_timeout_s or self._settings.idle_timeout_s
-        async with self._requests.turn(request.request_id):
+        async with self.turn(request.request_id):
             ids = self.ids(request.request_id, (owner(), env), request.count, request.reset)
             if self._register.get(ids[0]) is not None:
                 return self.opened_again(ids)

@@ -41,7 +41,8 @@ class Points:
             HubError: There is no episode, or it can't be saved.
         """
         session = self._register.find(session_id)
-        point = await self._point(session)
+        with self._register.one_under_way():
+            point = await self._point(session)
         self._register.counts.points[session.env, "snapshot"] += 1
         snapshot = self.kept.add(session.env, point, session.owner)
         recorder = self._register.recorder
@@ -66,7 +67,8 @@ class Points:
         self._register.counts.points[session.env, "restore"] += 1
         point = self.kept.find(snapshot_id, session.env).episode
         session.restore(point, gathered.sink(0), Numbered.of(start_index, snapshot_id))
-        return all_good(await gathered.future)[0]
+        with self._register.one_under_way():
+            return all_good(await gathered.future)[0]
 
     async def fork(self, session_id: str, request: ForkRequest) -> bytes:
         """Opens sessions that go on from where a session stands, or from a snapshot; all or none.

@@ -8,13 +8,14 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 
 from envhub.pool import Pool, Replica
-from envhub.record import Recorder
+from envhub.record import Recorder, now_us
 from envhub.session._caller import may_use
 from envhub.session._counts import Counts
 from envhub.session._errors import HubError
@@ -42,6 +43,8 @@ class Register:
         self.counts = Counts()
         self.draining = False
         """Whether nothing new may begin, since the hub is about to end."""
+        self.under_way = 0
+        """Requests that open sessions or go to points and are not answered yet."""
         self._sessions: dict[str, Session] = {}
         self._ended: OrderedDict[str, tuple[str | None, HubError]] = OrderedDict()
         """Whose it was and why it ended."""
@@ -74,6 +77,7 @@ class Register:
                 raise ended.copy()
             awaited = self.awaited.get(session_id)
             if awaited is not None and may_use(awaited.opened.owner):
+                awaited.used_us = now_us()
                 raise HubError("not_ready", f"session {session_id} goes on when its environment is loaded")
             raise HubError(
                 "unknown_session",
@@ -173,6 +177,15 @@ class Register:
         for again in saved.waiting:
             again()
 
+    @contextlib.contextmanager
+    def one_under_way(self) -> Iterator[None]:
+        """Counts a request among those under way: between its awaits no session need be busy."""
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+
     def check_draining(self) -> None:
         """Checks that something new may begin.
 
@@ -186,4 +199,5 @@ class Register:
         """The events from which each open session can be resumed, session after session."""
         for session in list(self._sessions.values()):
             if session.ended is None:
+                session.note_use(self.clock_offset)
                 yield b"".join(session.history.lines())

@@ -258,7 +258,7 @@ class Session(Holder):
                 self._pool.replays += 1
             elif self.ended is None:
                 self.end(self._told(code, body))
-            self._next_in_line()
+            self._next_in_line(used=False)
 
         self.busy = True
         self._lease.go_to(episode, there)

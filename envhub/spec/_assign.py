@@ -89,9 +89,18 @@ def isolations_of(arguments: Iterable[IsolationArgument], names: Iterable[str]) 
     """Return what is wanted by spec name, None where nothing is said; one that names a spec wins.
 
     Raises:
-        SettingsInvalid: an argument names a spec that is not among the names.
+        SettingsInvalid: an argument names a spec that is not among the names, or two contradict each other.
     """
     wanted: dict[str, Wanted | None] = dict.fromkeys(names)
+    said: dict[str | None, Wanted] = {}
+    for argument in arguments:
+        before = said.setdefault(argument.spec, argument.wanted)
+        if before != argument.wanted:
+            of = f"{argument.spec}=" if argument.spec else ""
+            raise SettingsInvalid(
+                f"--isolation {of}{before} and --isolation {of}{argument.wanted} contradict each other: "
+                "leave one out, or say which spec it is for, as in --isolation SPEC=conda"
+            )
     for argument in sorted(arguments, key=lambda one: one.spec is not None):
         if argument.spec is None:
             wanted = dict.fromkeys(wanted, argument.wanted)

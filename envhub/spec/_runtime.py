@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -27,11 +27,13 @@ class Runtime:
             spec's locked PyPI packages on some interpreter, so not conda-locked. `host`: the hub's own.
         python: The interpreter.
         lock_digest: Digest of the lock it was built from (`sha256:…`); None on the host, which has none.
+        mend: What to do where what was built may be damaged, in words; empty on the host.
     """
 
     isolation: Isolation
     python: Path
     lock_digest: str | None = None
+    mend: str = field(default="", compare=False)
 
     @property
     def isolated(self) -> bool:

@@ -41,7 +41,7 @@ def pretend_locked(spec: Spec, *natives: str) -> None:
             "url": f"https://conda.invalid/{name}-3.11.14-0.conda",
             "hash": {"sha256": _SHA},
         }
-        for name in ("python", *natives)
+        for name in ("python", "pip", *natives)
     ]
     inputs = read_inputs(spec)
     metadata = {

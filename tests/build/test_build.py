@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,12 +15,15 @@ import pytest
 from envhub.build import (
     Built,
     HashMismatch,
+    NotBuilt,
     Outcome,
     SetupFailed,
     SmokeFailed,
     Store,
+    StoreInvalid,
     VenvRefused,
     build,
+    find_runtime,
     read_lock,
 )
 from envhub.spec import Spec, load
@@ -73,6 +77,39 @@ def test_its_own_records_name_the_locked_addresses(
     assert record["sha256"] == channel.records["tally"]["sha256"]
 
 
+def test_what_does_not_run_any_more_is_built_again_unless_a_hub_holds_it(
+    locked_spec: LockedSpec, store: Store
+) -> None:
+    spec = locked_spec(conda=["python"], pypi=[], source=PLAIN)
+    built = build(spec, store).built
+    built.python.resolve().chmod(0o644)
+    assert [one.endswith("cannot be run any more") for one in store.verify(built)] == [True]
+    with store.hold(built.digest):
+        with pytest.raises(StoreInvalid) as refused:
+            build(spec, store)
+        assert f"a hub holds it (process {os.getpid()})" in str(refused.value)
+        assert str(refused.value).endswith(f"run: envhub build {spec.path} --store {store.root}")
+    again = build(spec, store, offline=True)
+    assert not again.reused and inside(again.built, "print(1)") == "1"
+    assert build(spec, store).reused
+
+
+def test_what_was_moved_is_built_again_from_the_kept_archives(
+    locked_spec: LockedSpec, store: Store, tmp_path: Path
+) -> None:
+    spec = locked_spec()
+    built = build(spec, store).built
+    there = Store(store.root.rename(tmp_path / "there"))
+    command = f"`envhub build {spec.path} --offline --store {there.root}`"
+    with pytest.raises(NotBuilt) as refused:
+        find_runtime(spec, "conda", there)
+    assert f"it was built as {built.prefix} and works only there" in str(refused.value)
+    assert command in str(refused.value)
+    assert there.gc() == []
+    again = build(spec, there, offline=True)
+    assert not again.reused and there.moved() == [] and there.verify(again.built) == []
+
+
 def test_a_second_build_finds_it_and_touches_nothing(ready: tuple[Spec, Store, Outcome]) -> None:
     spec, store, outcome = ready
     marker = outcome.built.prefix / ".envhub.json"
@@ -105,7 +142,8 @@ def test_a_store_that_was_moved_has_nothing_complete(
     (moved / ".envhub.json").write_bytes((outcome.built.prefix / ".envhub.json").read_bytes())
     store = Store(tmp_path)
     assert store.find(read_lock(spec).digest) is None
-    assert store.all() == [] and store.leftovers() == [moved]
+    assert store.all() == [] and store.leftovers() == []
+    assert [one.built.prefix for one in store.moved()] == [moved]
 
 
 def test_progress_is_told_package_by_package(locked_spec: LockedSpec, store: Store) -> None:
@@ -236,7 +274,10 @@ def test_setup_steps_run_in_the_environment_and_are_part_of_it(locked_spec: Lock
     ("script", "complaint"),
     [
         (INSTALL, r"'make' installed or removed packages \(smuggled-1\.dist-info\); packages belong in"),
-        ("print('no index today')\nraise SystemExit(3)", "failed with status 3:\nno index today"),
+        (
+            "print('no index today')\nraise SystemExit(3)",
+            r"failed with status 3:\nno index today\nMend .*setup\.toml.*envhub build .* --isolation conda$",
+        ),
     ],
     ids=["installs", "fails"],
 )

@@ -30,7 +30,7 @@ def test_every_bundled_spec_is_locked() -> None:
 
 @every_spec
 def test_its_locks_are_fresh(spec: Spec) -> None:
-    assert check_fresh(spec, ask_conda_lock=True).reasons == ()
+    assert check_fresh(spec, thorough=True).reasons == ()
 
 
 @every_spec

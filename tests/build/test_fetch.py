@@ -173,12 +173,15 @@ def test_an_archive_larger_than_the_disk_is_refused_before_it_is_fetched(server:
         have([archive(f"{server.url}/a")])
 
 
-def test_a_disk_that_is_full_is_told_as_such(server: Server, have: Have, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_is_told_as_such(
+    server: Server, have: Have, store: Store, tmp_path: Path
+) -> None:
     server.answers = {"/a": [Answer(CONTENT)]}
     wanted = archive(f"{server.url}/a")
     (tmp_path / "scratch" / f"{wanted.sha256}.part").symlink_to("/dev/full")
-    with pytest.raises(DiskFull, match=r"thing 1\.0: .*the disk is full; free some space"):
+    with pytest.raises(DiskFull, match=r"thing 1\.0: .*the disk is full; free some space") as full:
         have([wanted])
+    assert store.command("store", "gc") in str(full.value)
 
 
 def test_after_a_failure_what_was_fetched_is_kept(server: Server, have: Have, store: Store) -> None:

@@ -1,16 +1,20 @@
 """Fresh or stale: what a change of an input means for the locks."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from envhub.build import LockMissing, LockStale, SpecFiles, check_fresh, relock, require_fresh
+from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, load
 
 from .channel import PYTHON, SUBDIR, VERSION, Channel
 from .inputs import write_inputs
+from .tampering import package
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +35,29 @@ def files(original: Path, tmp_path: Path) -> SpecFiles:
     return SpecFiles(tmp_path / "probe")
 
 
+def take_out(file: Path, name: str) -> None:
+    """Remove a package from a conda lock."""
+    content = load_yaml(file)
+    content["package"].remove(package(content, name))
+    file.write_text(json.dumps(content))
+
+
 def change(file: Path, old: str, new: str) -> None:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
 
 
-def reasons(files: SpecFiles, *, ask_conda_lock: bool = False) -> tuple[str, ...]:
+def reasons(files: SpecFiles, *, thorough: bool = False) -> tuple[str, ...]:
     before = {file.name: file.read_bytes() for file in files.folder.iterdir()}
-    found = check_fresh(load(files.folder), ask_conda_lock=ask_conda_lock)
+    found = check_fresh(load(files.folder), thorough=thorough)
     assert {file.name: file.read_bytes() for file in files.folder.iterdir()} == before
     assert found.fresh == (found.reasons == ())
     return found.reasons
 
 
 def test_new_locks_are_fresh(files: SpecFiles) -> None:
-    assert reasons(files, ask_conda_lock=True) == ()
+    assert reasons(files, thorough=True) == ()
     require_fresh(load(files.folder))
 
 
@@ -55,12 +66,12 @@ def test_comments_blank_lines_and_quotes_change_nothing(files: SpecFiles) -> Non
     change(files.environment, "- tally", '- "tally"')
     change(files.requirements, "abacus\n", "# counts\n\nabacus   # beads\n")
     change(files.virtual_packages, '__unix: "0"', "__unix: '0'  # always")
-    assert reasons(files, ask_conda_lock=True) == ()
+    assert reasons(files, thorough=True) == ()
 
 
 def test_without_virtual_packages_the_usual_ones_hold(files: SpecFiles) -> None:
     files.virtual_packages.unlink()
-    assert reasons(files, ask_conda_lock=True) == ()
+    assert reasons(files, thorough=True) == ()
 
 
 def test_another_conda_package_is_named(files: SpecFiles) -> None:
@@ -92,6 +103,76 @@ def test_a_requirement_that_is_not_met_is_named(files: SpecFiles) -> None:
         "requirements.in asks for abacus>=99, and requirements.lock has 1.2",
         "requirements.in asks for slate, not locked in requirements.lock",
     ]
+
+
+def test_what_is_asked_for_and_was_taken_out_of_a_lock_is_named(files: SpecFiles) -> None:
+    """Even where the digests say that the inputs are those the locks were made from."""
+    take_out(files.conda_lock, "tally")
+    files.requirements_lock.write_text(files.requirements_lock.read_text().partition("abacus")[0])
+    assert reasons(files) == (
+        "environment.yml asks for tally, not locked in conda-lock.yml",
+        "requirements.in asks for abacus, not locked in requirements.lock",
+    )
+    with pytest.raises(LockStale, match="asks for tally, not locked"):
+        require_fresh(load(files.folder))
+
+
+@pytest.mark.parametrize("version", ["0.9", "nonsense"])
+def test_a_version_that_was_changed_in_a_lock_is_compared_with_what_is_asked_for(
+    channel: Channel, tmp_path: Path, only_local: None, version: str
+) -> None:
+    spec = write_inputs(tmp_path / "probe", channel, pypi=("abacus>=1; python_version >= '3'",))
+    relock(spec)
+    assert check_fresh(spec).fresh
+    change(SpecFiles.of(spec).requirements_lock, "abacus==1.2", f"abacus=={version}")
+    (reason,) = check_fresh(spec).reasons
+    assert reason.endswith(f", and requirements.lock has {version}")
+
+
+def test_without_python_the_lock_is_told_to_lack_it_and_nothing_else(files: SpecFiles) -> None:
+    take_out(files.conda_lock, "python")
+    assert reasons(files) == ("environment.yml asks for python, not locked in conda-lock.yml",)
+
+
+def no_sha256(lock: dict[str, Any]) -> None:
+    del package(lock, "tally")["hash"]["sha256"]
+
+
+def another_version(lock: dict[str, Any]) -> None:
+    package(lock, "tally")["version"] = "2.2"
+
+
+def twice(lock: dict[str, Any]) -> None:
+    lock["package"].append(package(lock, "tally"))
+
+
+def nothing_it_needs(lock: dict[str, Any]) -> None:
+    lock["package"].remove(package(lock, "libreckon"))
+
+
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (no_sha256, "package 'tally' has no sha256"),
+        (another_version, "package 'tally' version 2.2 points to 'tally-2.1-0.conda'"),
+        (twice, "package 'tally' is there more than once"),
+        (nothing_it_needs, "package 'tally' needs 'libreckon >=1.4,<2', which is not locked"),
+    ],
+)
+def test_a_thorough_look_finds_a_lock_that_no_build_would_take(
+    files: SpecFiles, broken: Callable[[dict[str, Any]], None], complaint: str
+) -> None:
+    content = load_yaml(files.conda_lock)
+    broken(content)
+    files.conda_lock.write_text(json.dumps(content))
+    (reason,) = reasons(files, thorough=True)
+    assert f"{files.conda_lock}: {complaint}" in reason
+
+
+def test_a_thorough_look_finds_pypi_packages_without_hashes(files: SpecFiles) -> None:
+    files.requirements_lock.write_text(files.requirements_lock.read_text().partition(" \\\n")[0] + "\n")
+    (reason,) = reasons(files, thorough=True)
+    assert "package 'abacus' has no sha256" in reason
 
 
 def test_locks_of_two_pythons_do_not_go_together(files: SpecFiles) -> None:
@@ -127,7 +208,7 @@ def test_what_is_no_lock_counts_as_stale(files: SpecFiles, text: str) -> None:
 def test_conda_lock_itself_finds_a_lock_that_is_from_something_else(files: SpecFiles) -> None:
     change(files.conda_lock, f"    {SUBDIR}: ", f"    {SUBDIR}: 0")
     assert reasons(files) == ()
-    assert reasons(files, ask_conda_lock=True) == (
+    assert reasons(files, thorough=True) == (
         f"conda-lock.yml was made from something else: conda-lock has another content_hash for {SUBDIR}",
     )
 

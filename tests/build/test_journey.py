@@ -78,6 +78,13 @@ def test_an_author_locks_builds_breaks_mends_serves_and_moves_a_spec(
     with served("--env", spec.path, "--isolation", "conda") as hub:
         assert play(hub) == ["3", "10", 1.0, True]
 
+    Path(built["python"]).resolve().chmod(0o644)
+    said = envhub("serve", "--env", spec.path, "--isolation", "conda", "--port", "0", status=2)
+    assert "can't be started: Permission denied" in said and "`envhub store verify --remove`" in said
+    assert "cannot be run any more" in envhub("doctor", spec.path, "--offline", "--port", "0", status=1)
+    assert "removed; build it again" in envhub("store", "verify", "--remove")
+    assert not json.loads(envhub("build", spec.path, "--offline", "--json"))["reused"]
+
     pack = tmp_path / "probe.pack"
     envhub("pack", spec.path, "--output", pack)
     monkeypatch.setenv("ENVHUB_STORE", str(tmp_path / "other"))

@@ -52,6 +52,13 @@ def test_it_locks_and_then_says_fresh_until_something_changes(
     assert run(str(folder), "--check", "--json") == 0
     assert json.loads(capsys.readouterr().out) == [{"spec": "probe", "fresh": True, "reasons": []}]
 
+    lock = (folder / "conda-lock.yml").read_text()
+    (folder / "conda-lock.yml").write_text(lock.replace("    sha256: ", "    sha512: "))
+    assert run(str(folder), "--check", "--json") == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    assert not found["fresh"] and "has no sha256" in found["reasons"][0]
+    (folder / "conda-lock.yml").write_text(lock)
+
     (folder / "requirements.in").write_text("slate\n")
     assert run(str(folder), "--check", "--json") == 1
     (found,) = json.loads(capsys.readouterr().out)

@@ -222,6 +222,46 @@ def test_a_link_to_a_folder_is_refused(
     assert not (tmp_path / "probe.envhub").exists()
 
 
+def test_what_belongs_to_nobody_elses_machine_is_left_out(
+    locked_spec: Callable[..., Spec], store: Store, tmp_path: Path
+) -> None:
+    spec = locked_spec()
+    assert spec.path is not None
+    before = {one.name for one in spec.path.iterdir()}
+    for name in (".venv", "venv", ".git", ".mypy_cache", ".env.d"):
+        (spec.path / name).mkdir()
+        (spec.path / name / "link").symlink_to(tmp_path)
+    for name in (".env", ".env.local", "old.envhub"):
+        (spec.path / name).write_text("secret")
+    (spec.path / "again.toml").symlink_to("envhub.toml")
+    packed = pack(spec, store, tmp_path / "probe.envhub", report=quiet)
+    names = {one.name.split("/")[1] for one, _ in members(packed.file) if one.name.startswith("spec/")}
+    assert names == before | {"again.toml"}
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        (__file__, "outside the spec's folder; put a copy"),
+        ("nowhere", "which is not there; take it out"),
+    ],
+)
+def test_a_link_that_leaves_the_folder_is_refused(
+    locked_spec: Callable[..., Spec], store: Store, tmp_path: Path, target: str, complaint: str
+) -> None:
+    spec = locked_spec()
+    assert spec.path is not None
+    (spec.path / "link").symlink_to(target)
+    with pytest.raises(PackInvalid, match=complaint) as refused:
+        pack(spec, store, tmp_path / "probe.envhub", report=quiet)
+    assert str(refused.value).startswith(f"{spec.path / 'link'} is a link to ")
+
+
 def test_where_it_cannot_be_written_is_told(ready: Ready, tmp_path: Path) -> None:
-    with pytest.raises(PackInvalid, match="No such file or directory"):
-        pack(ready[0], ready[1], tmp_path / "none" / "x.envhub", offline=True, report=quiet)
+    file = tmp_path / "none" / "x.envhub"
+    with pytest.raises(
+        PackInvalid, match=f"ready: {file} cannot be written: there is no folder {file.parent}"
+    ):
+        pack(ready[0], ready[1], file, offline=True, report=quiet)
+    with pytest.raises(PackInvalid, match=f"it is a folder; name a file, as in --output {tmp_path}/"):
+        pack(ready[0], ready[1], tmp_path, offline=True, report=quiet)

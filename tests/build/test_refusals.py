@@ -16,6 +16,7 @@ from envhub.build import (
     InstallFailed,
     LockInvalid,
     LockStale,
+    Mirrors,
     NotCached,
     Outcome,
     Store,
@@ -25,7 +26,7 @@ from envhub.build import (
 )
 from envhub.spec import Spec
 
-from .channel import Channel, conda
+from .channel import VERSION, Channel, conda
 from .tampering import edit, package, point
 
 LockedSpec = Callable[..., Spec]
@@ -92,6 +93,19 @@ def test_a_wrong_hash_of_a_wheel(locked_spec: LockedSpec, store: Store) -> None:
     file.write_text(file.read_text().replace(right, "0" * 64))
     message = refused(spec, store, LockInvalid)
     assert "none of the locked archives of abacus 1.2 is on the index" in message and str(file) in message
+    assert "The lock was altered, or the index lacks it: restore requirements.lock" in message
+    assert message.endswith(f"with: envhub lock {spec.path}")
+
+
+def test_a_version_that_the_index_does_not_have(locked_spec: LockedSpec, store: Store) -> None:
+    spec = locked_spec()
+    assert spec.path is not None
+    file = spec.path / "requirements.lock"
+    file.write_text(file.read_text().replace("abacus==1.2", "abacus==1.3"))
+    message = refused(spec, store, LockInvalid)
+    assert f"{file}: the package index does not have what is locked" in message and "abacus==1.3" in message
+    assert "restore requirements.lock, or make the locks again with" in message
+    assert "network" not in message
 
 
 def test_a_wheel_that_was_replaced_on_the_index(
@@ -195,7 +209,8 @@ def test_packages_that_unpack_to_more_than_the_disk_has(
     huge = 2 * shutil.disk_usage(tmp_path).total
     point(spec, "libreckon", conda(tmp_path, "libreckon", "1.4", [("lib/x", b"x", 0o644)], claimed=huge))
     message = refused(spec, store, DiskFull)
-    assert "the packages unpack to" in message and "MB left" in message and "--store" in message
+    assert "the packages unpack to" in message and "MB left" in message
+    assert f"free some space (envhub store gc --store {store.root})" in message
 
 
 def test_a_channel_that_cannot_be_reached(locked_spec: LockedSpec, store: Store) -> None:
@@ -204,7 +219,26 @@ def test_a_channel_that_cannot_be_reached(locked_spec: LockedSpec, store: Store)
     message = refused(spec, store, FetchFailed)
     assert f"tally 2.1 ({spec.path}/conda-lock.yml)" in message
     assert "http://127.0.0.1:9/noarch/tally-2.1-0.conda cannot be fetched" in message
-    assert "[mirrors]" in message and "--offline" in message
+    assert "name a mirror under [mirrors]" in message
+    assert "--isolation venv" not in message  # it has native packages
+
+
+def test_a_channel_that_cannot_be_reached_for_packages_that_can_do_without(
+    locked_spec: LockedSpec, store: Store
+) -> None:
+    spec = locked_spec(conda=["python"], pypi=[], source=PLAIN)
+    edit(
+        spec, lambda lock: package(lock, "python").update(url=f"http://127.0.0.1:9/python-{VERSION}-0.conda")
+    )
+    message = refused(spec, store, FetchFailed)
+    assert message.endswith(f"or do without conda: envhub build {spec.path} --isolation venv")
+    assert "--offline" not in message
+
+
+def test_a_mirror_that_leads_nowhere(locked_spec: LockedSpec, store: Store, channel: Channel) -> None:
+    spec = locked_spec()
+    with pytest.raises(FetchFailed, match=r"A mirror in .* leads there: correct it"):
+        build(spec, store, mirrors=Mirrors({channel.url: "file:///nowhere"}))
 
 
 def test_an_index_that_cannot_be_reached(
@@ -215,6 +249,18 @@ def test_an_index_that_cannot_be_reached(
     spec = locked_spec()
     message = refused(spec, store, FetchFailed)
     assert f"{spec.path}/requirements.lock" in message and "127.0.0.1:9" in message
+    assert "Check the network" in message and "--offline" not in message
+
+
+def test_an_index_that_cannot_be_reached_where_the_store_has_all(
+    locked_spec: LockedSpec, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = locked_spec(conda=["python"], source="import abacus\nclass Env: pass\n")
+    assert store.remove(build(spec, store).built)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    assert "in the store already: --offline uses those" in refused(spec, store, FetchFailed)
+    assert not build(spec, store, offline=True).reused
 
 
 @pytest.mark.parametrize("conda_cached", [False, True])
@@ -225,4 +271,5 @@ def test_offline_with_an_empty_store(locked_spec: LockedSpec, store: Store, cond
         build(other, store)
     message = refused(spec, store, NotCached, offline=True)
     assert ("abacus 1.2" if conda_cached else "libreckon 1.4") in message
-    assert f"the store {store.root}" in message and "build once without it" in message
+    assert f"the store {store.root}" in message and "run it without --offline where" in message
+    assert "in a pack (envhub pack)" in message

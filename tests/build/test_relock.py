@@ -21,6 +21,7 @@ from envhub.build import (
     read_lock,
     relock,
 )
+from envhub.build._inputs import DEFAULT_VIRTUAL_PACKAGES
 from envhub.build._solver import write_solver
 from envhub.spec import Spec, load
 
@@ -62,7 +63,7 @@ def test_both_locks_hold_what_was_asked_for_and_what_that_needs(channel: Channel
         assert (package.sha256, package.md5) == (record["sha256"], record["md5"])
         assert package.url == f"{channel.url}/{record['subdir']}/{record['fn']}"
     assert [one.name for one in lock.pypi] == ["abacus", "slate"]
-    assert check_fresh(locked, ask_conda_lock=True).fresh
+    assert check_fresh(locked, thorough=True).fresh
 
 
 def test_no_lock_of_pypi_packages_names_an_address(locked: Spec) -> None:
@@ -134,7 +135,7 @@ def test_a_channel_may_be_given_instead_of_the_declared_one(channel: Channel, tm
     spec = write_inputs(tmp_path / "probe", "https://conda.example/forge", pypi=None)
     relock(spec, channels=[channel.url])
     assert f"- url: {channel.url}\n" in SpecFiles.of(spec).conda_lock.read_text()
-    assert check_fresh(spec, ask_conda_lock=True).fresh
+    assert check_fresh(spec, thorough=True).fresh
 
 
 def test_a_conda_may_be_named(channel: Channel, tmp_path: Path) -> None:
@@ -175,7 +176,7 @@ def test_no_solution_names_the_package_and_leaves_the_locks(
 ) -> None:
     folder = shutil.copytree(SpecFiles.of(locked).folder, tmp_path / "probe")
     message = refused(write_inputs(folder, channel, conda=("tally >=3",)))
-    assert f"{folder}/environment.yml: there is no lock for it: " in message
+    assert f"{folder}/environment.yml: there is no lock for it on {SUBDIR}: " in message
     assert "No candidates were found for tally >=3" in message
     assert message.endswith(f"run: envhub lock {folder}")
 
@@ -194,6 +195,38 @@ def test_a_channel_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     message = refused(write_inputs(tmp_path / "probe", url))
     assert f"a channel cannot be read ({url})" in message
     assert "under [mirrors] in" in message and "--channel URL" in message
+
+
+def test_a_mirror_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, nowhere = tmp_path / "config.toml", (tmp_path / "nowhere").as_uri()
+    config.write_text(f'[mirrors]\n"https://conda.anaconda.org" = "{nowhere}"\n')
+    monkeypatch.setenv("ENVHUB_CONFIG", str(config))
+    message = refused(write_inputs(tmp_path / "probe", "conda-forge"))
+    assert "a channel cannot be read (conda-forge)" in message and "Name a mirror" not in message
+    leads = f"lead from https://conda.anaconda.org/conda-forge to {nowhere}/conda-forge"
+    assert message.endswith(f"The mirrors in {config} {leads}: correct them there if they are wrong")
+
+
+def test_the_platform_without_a_solution_is_named(channel: Channel, tmp_path: Path) -> None:
+    spec = write_inputs(tmp_path / "probe", channel)
+    (other,) = {"linux-64", "linux-aarch64"} - {SUBDIR}
+    with SpecFiles.of(spec).environment.open("a") as environment:
+        environment.write(f"  - {other}\n")
+    assert f"there is no lock for it on {other}: " in refused(spec)
+
+
+def test_a_glibc_that_uv_does_not_know_is_refused_with_those_it_knows(
+    channel: Channel, tmp_path: Path
+) -> None:
+    spec = write_inputs(tmp_path / "probe", channel)
+    files = SpecFiles.of(spec)
+    files.virtual_packages.write_text(DEFAULT_VIRTUAL_PACKAGES.replace("2.28", "2.29"))
+    message = refused(spec)
+    assert f"{files.virtual_packages}: __glibc '2.29' of {SUBDIR} is none that uv can lock" in message
+    assert "write one of 2.17, 2.28, " in message and message.endswith(f"envhub lock {files.folder}")
+
+    files.virtual_packages.write_text(DEFAULT_VIRTUAL_PACKAGES.replace('"2.28"', "2.28"))
+    assert "__glibc of linux-64 must have its version in quotes" in refused(spec, LockInvalid)
 
 
 def test_a_python_that_the_code_does_not_run_on_is_refused(channel: Channel, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_what_the_host_lacks_is_named(
             find_runtime(spec, wanted, store)
         assert said in str(refused.value)
         assert sys.executable in str(refused.value)
-        assert f"`envhub build {spec.path}`" in str(refused.value)
+        assert f"`envhub build {spec.path} --store {store.root}`" in str(refused.value)
 
 
 def test_requirements_count_without_an_environment_file_too(write_spec: Any, store: Store) -> None:
@@ -86,10 +86,10 @@ def test_requirements_count_without_an_environment_file_too(write_spec: Any, sto
 
 def test_what_is_not_built_is_an_error_that_names_the_command(make_spec: Any, store: Store) -> None:
     spec = make_spec()
-    for wanted, command in (("conda", ""), ("venv", " --isolation venv")):
+    for wanted, command in (("conda", ()), ("venv", ("--isolation", "venv"))):
         with pytest.raises(NotBuilt) as refused:
             find_runtime(spec, wanted, store)
-        assert f"`envhub build {spec.path}{command}`" in str(refused.value)
+        assert f"`{store.command('build', spec.path, *command)}`" in str(refused.value)
         assert read_lock(spec).digest_for(wanted) in str(refused.value)
     assert find_runtime(spec, "auto", store) == HOST
 

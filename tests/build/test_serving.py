@@ -122,7 +122,7 @@ class Env:
     spec = locked_spec(source=source)
     digest = read_lock(spec).digest
     status, _, said = envhub("serve", "--env", spec.path, "--isolation", "conda")
-    assert status == 2 and f"`envhub build {spec.path}`" in said and digest in said
+    assert status == 2 and f"`{store.command('build', spec.path)}`" in said and digest in said
 
     record = tmp_path / "record"
     arguments = ("--env", spec.path, "--isolation", "conda", "--build", "--record", record)
@@ -241,6 +241,13 @@ def test_a_record_is_replayed_in_what_it_was_made_in_or_not_at_all(
 
     digest = read_lock(looks).digest
     pretend_locked(looks, "openjdk")
+    status, out, _ = envhub("replay", record, "--env", looks.path)  # it is still built
+    assert (status, out) == (0, "2 episodes the same, 0 different, 0 not compared\n")
+
+    (built,) = store.all()
+    assert store.remove(built)
     status, out, said = envhub("replay", record, "--env", looks.path)
     assert (status, out) == (1, "1 episode the same, 0 different, 1 not compared\n")
-    assert f"probe was recorded in conda, lock {digest}, and here its lock is sha256:" in said
+    assert f"probe was recorded in conda, lock {digest}, which is not built in {store.root}" in said
+    command = store.command("build", looks.path, "--isolation", "conda")
+    assert f"by now: restore the locks it had then and run: {command}" in said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,6 +118,113 @@ def test_gc_leaves_what_is_held(store: Store, put: Put) -> None:
         assert store.gc() == [] and not store.remove(built)
     assert store.find(ONE) == built
     assert {one.path for one in store.gc()} == {built.prefix, store.root / "archives" / ("a" * 64)}
+
+
+def test_who_holds_an_environment_is_told(store: Store, put: Put) -> None:
+    built = put()
+    assert store.held_by(built) == []
+    with store.hold(ONE):
+        assert store.held_by(built) == [os.getpid()]
+
+
+def test_verify_sees_what_can_be_run(store: Store, put: Put) -> None:
+    built = put()
+    file = built.prefix / "bin" / "python3"
+    file.chmod(0o755)
+    assert store.verify(built) == [f"{file} can be run now"]
+    shutil.rmtree(built.prefix)
+    with store.building(ONE, "conda", lambda: None) as work:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"an interpreter")
+        file.chmod(0o755)
+        (file.parent / "python").symlink_to("python3")
+        facts = {name: getattr(built, name) for name in ("kind", "digest", "spec", "python_version")}
+        built = work.complete(**facts, platform="linux-64", created=1.0, archives=())
+    assert store.verify(built) == []
+    file.chmod(0o644)
+    assert store.verify(built) == [f"{file} cannot be run any more"]
+
+
+def test_gc_refuses_a_folder_that_is_no_store(tmp_path: Path) -> None:
+    for name in ("store", "venvs", "archives", "work"):
+        (tmp_path / name / "mine").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(StoreInvalid, match=r"is no store of EnvHub: it has no \.envhub-store"):
+        Store(tmp_path).gc()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_with_somebody_elses_files_becomes_no_store(tmp_path: Path) -> None:
+    (tmp_path / "work" / "mine").mkdir(parents=True)
+    with (
+        pytest.raises(StoreInvalid, match="there is something in its folder work"),
+        Store(tmp_path).building(ONE, "conda", lambda: None),
+    ):
+        pass
+    assert [one.name for one in tmp_path.iterdir()] == ["work"]
+
+
+def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path, put: Put) -> None:
+    store = Store(tmp_path / "nowhere")
+    assert store.gc() == [] and store.all() == [] and store.moved() == [] and store.leftovers() == []
+    assert store.claim(tmp_path, ONE, "conda") is None
+    assert not store.root.exists()
+
+
+def test_a_store_without_a_mark_is_known_by_what_is_built_there(store: Store, put: Put) -> None:
+    built = put()
+    (store.root / ".envhub-store").unlink()
+    with pytest.raises(StoreInvalid, match="is no store"):
+        store.remove(built)
+    put(TWO)
+    assert store.made and store.find(ONE) == built
+
+
+def test_gc_keeps_what_was_moved_and_what_that_was_built_from(store: Store, put: Put, tmp_path: Path) -> None:
+    built = put()
+    there = Store(store.root.rename(tmp_path / "there"))
+    (moved,) = there.moved()
+    assert moved.origin == built.prefix and moved.built.prefix == there.root / "store" / ("1" * 32)
+    assert there.moved_from(ONE) == built.prefix and there.moved_from(TWO) is None
+    assert there.leftovers() == [] and there.all() == []
+    assert there.gc() == [] and there.archive("a" * 64) is not None
+    assert there.remove(moved.built)
+    assert [one.path.name for one in there.gc()] == ["a" * 64]
+
+
+def test_gc_keeps_what_a_removed_environment_can_be_built_from_again(
+    store: Store, put: Put, tmp_path: Path
+) -> None:
+    built = put()
+    store.use(spec_folder(tmp_path, "spec"), built)
+    assert store.remove(built)
+    assert store.gc() == [] and store.archive("a" * 64) is not None
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "\x00"])
+def test_gc_keeps_everything_where_a_note_cannot_be_read(
+    store: Store, put: Put, tmp_path: Path, content: str
+) -> None:
+    built = put()
+    folder = spec_folder(tmp_path, "spec")
+    store.use(folder, built)
+    (note,) = (store.root / "roots").iterdir()
+    note.write_text(content)
+    put(TWO, archive="b" * 64)
+    unreadable: list[Path] = []
+    assert store.gc(unreadable.append) == [] and unreadable == [note]
+    store.use(folder, built)
+    assert {one.path.name for one in store.gc(unreadable.append)} == {"2" * 32, "b" * 64}
+    assert unreadable == [note]
+
+
+def test_commands_name_the_store_unless_it_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store = Store(tmp_path / "my envs")
+    assert store.command("store", "gc") == f"envhub store gc --store '{store.root}'"
+    monkeypatch.setenv("ENVHUB_STORE", str(store.root))
+    assert store.command("store", "gc") == "envhub store gc"
 
 
 def test_gc_and_builds_exclude_each_other(store: Store, put: Put) -> None:

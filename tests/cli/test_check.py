@@ -34,7 +34,9 @@ def test_a_broken_environment_ends_with_status_1(tmp_path: Path, capsys: pytest.
     code = folder / "envhub_maze" / "__init__.py"
     code.write_text(code.read_text("utf-8").replace('state["low"], state["high"]', "1, 2"), encoding="utf-8")
     assert run("check", str(folder), "--json") == 1
-    results = {entry["check"]: entry for entry in json.loads(capsys.readouterr().out)}
+    printed = capsys.readouterr()
+    results = {entry["check"]: entry for entry in json.loads(printed.out)}
+    assert printed.err == ""
     assert [name for name, entry in results.items() if entry["outcome"] == "FAIL"] == ["snapshots"]
     assert set(results["snapshots"]) == {"check", "outcome", "reason", "next_step", "traceback"}
 
@@ -56,7 +58,9 @@ def test_the_table_has_the_message_and_the_traceback_follows_it(
 
 def test_settings_reach_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", "echo", "--set", "echo.length=3", "--json") == 0
-    results = {entry["check"]: entry for entry in json.loads(capsys.readouterr().out)}
+    printed = capsys.readouterr()
+    results = {entry["check"]: entry for entry in json.loads(printed.out)}
+    assert printed.err == ""
     assert results["ends"]["reason"] == "refused after the end at step 3"
 
 

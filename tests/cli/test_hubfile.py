@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from envhub.cli import main
 from envhub.cli._hubfile import EnvConfig, HubConfig, envs_to_serve, read_hub_file
 from envhub.cli.new import write_skeleton
 from envhub.spec import (
@@ -13,6 +14,7 @@ from envhub.spec import (
     IsolationArgument,
     SettingsInvalid,
     SpecNotFound,
+    find,
 )
 
 WHOLE = """
@@ -24,6 +26,8 @@ tokens = "keys/tokens.toml"
 replicas = 2
 workers = 3
 isolation = "host"
+build = true
+store = "envs"
 [[env]]
 spec = "frozenlake"
 replicas = 16
@@ -56,6 +60,8 @@ def test_everything_a_hub_file_says(tmp_path: Path) -> None:
             EnvConfig("echo"),
         ),
         isolation="host",
+        build=True,
+        store=tmp_path / "envs",
     )
     assert read_hub_file(write(tmp_path, "")) == HubConfig()
 
@@ -78,6 +84,8 @@ def test_everything_a_hub_file_says(tmp_path: Path) -> None:
             "serve.isolation: 'docker' is none of auto, conda, venv, host",
         ),
         ("[[env]]\nspec = 'echo'\nisolation = 'Conda'", "(did you mean 'conda'?)"),
+        ("[serve]\nstore = ''", "serve.store: an empty name is no folder"),
+        ("[serve]\nbuild = 1", "serve.build: must be"),
         ("[env]\nspec = 'echo'", "env: must be an array"),
         ("[", "not TOML"),
     ],
@@ -142,6 +150,30 @@ def test_an_isolation_that_means_nothing_is_refused() -> None:
     with pytest.raises(SettingsInvalid, match=r"no spec 'ecko' is served.*did you mean 'echo'"):
         arguments = [IsolationArgument.parse("ecko=conda")]
         envs_to_serve(HubConfig(), [EnvArgument("echo")], isolations=arguments)
+
+
+@pytest.mark.parametrize("said", [("conda", "venv"), ("echo=host", "conda", "echo=conda")])
+def test_isolations_that_contradict_each_other_are_refused(said: tuple[str, ...]) -> None:
+    arguments = [IsolationArgument.parse(one) for one in said]
+    with pytest.raises(SettingsInvalid, match=f"--isolation {said[0]} and --isolation {said[-1]} contradict"):
+        envs_to_serve(HubConfig(), [EnvArgument("echo")], isolations=arguments)
+    (echo,) = envs_to_serve(HubConfig(), [EnvArgument("echo")], isolations=[arguments[0], arguments[0]])
+    assert echo.isolation == arguments[0].wanted
+
+
+def test_what_is_built_and_where_comes_from_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ENVHUB_STORE", raising=False)
+    folder = write_skeleton("maze", tmp_path)
+    locked = f"[serve]\nisolation = 'conda'\nstore = 'envs'\n[[env]]\nspec = '{find('echo').path}'\n"
+    for text, said in (
+        (locked, f"in {tmp_path / 'envs'}; make it with"),
+        (f"[serve]\nbuild = true\nisolation = 'conda'\n[[env]]\nspec = '{folder}'\n", "locks in"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["serve", "--config", str(write(tmp_path, text))])
+        assert said in capsys.readouterr().err
 
 
 def test_a_path_in_the_file_is_relative_to_the_file(tmp_path: Path) -> None:

@@ -133,6 +133,12 @@ def test_kill_tries_each_and_says_what_became_of_it(hub: Running, capsys: pytest
     assert json.loads(capsys.readouterr().out) == []
 
 
+@pytest.mark.parametrize("id", ["", " ", "..", "../s-1", "s-1/"])
+def test_kill_refuses_what_is_no_id(hub: Running, capsys: pytest.CaptureFixture[str], id: str) -> None:
+    assert run("kill", id) == 1
+    assert "no id of a session" in " ".join(capsys.readouterr().err.split())
+
+
 def test_what_is_wrong_is_one_message(
     hub: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -43,15 +43,44 @@ def test_a_store_that_cannot_be_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_what_a_build_left_is_named(tmp_path: Path) -> None:
-    (tmp_path / "store" / "venvs" / ("0" * 32)).mkdir(parents=True)
-    findings = list(look_at_store(Store(tmp_path / "store")))
-    assert findings[1].mend == "envhub store gc" and "0" * 32 in findings[1].words
+    store = Store(tmp_path / "store")
+    with store.building(f"sha256:{'0' * 64}", "venv", lambda: None) as work:
+        work.prefix.mkdir(parents=True)
+    _, left = look_at_store(store)
+    assert left.mend == f"envhub store gc --store {store.root}" and "0" * 32 in left.words
+
+
+def test_a_folder_that_is_no_store_has_no_leftovers(tmp_path: Path) -> None:
+    (tmp_path / "venvs" / "mine").mkdir(parents=True)
+    (finding,) = look_at_store(Store(tmp_path))
+    assert finding.status == "ok" and [one.name for one in tmp_path.iterdir()] == ["venvs"]
+
+
+def test_what_was_moved_is_no_leftover(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    with store.building(f"sha256:{'0' * 64}", "conda", lambda: None) as work:
+        (work.prefix / "bin").mkdir(parents=True)
+        (work.prefix / "bin" / "python").touch()
+        built = work.complete(
+            kind="conda",
+            digest=f"sha256:{'0' * 64}",
+            spec="thing",
+            python_version="3.11.14",
+            platform="linux-64",
+            created=0.0,
+            archives=(),
+        )
+    there = Store(store.root.rename(tmp_path / "there"))
+    _, moved = look_at_store(there)
+    assert moved.status == "note" and f"was built as {built.prefix} and works only there" in moved.words
+    assert moved.mend is not None
+    assert moved.mend.startswith(f"envhub build thing --offline --store {there.root}")
 
 
 def test_little_room_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("envhub.doctor._tools.ENOUGH_BYTES", 2**62)
     (finding,) = look_at_store(Store(tmp_path))
-    assert finding.status == "warning" and finding.mend == "envhub store gc"
+    assert finding.status == "warning" and finding.mend == f"envhub store gc --store {tmp_path}"
 
 
 def test_channels_and_their_mirrors_are_asked(config: Path, tmp_path: Path) -> None:

@@ -139,8 +139,17 @@ async def test_variables_of_the_hubs_interpreter_stay_out(
 async def test_an_interpreter_that_is_gone_is_named_with_the_way_to_make_it(
     start_pool: Any, write_spec: Any, tmp_path: Path
 ) -> None:
-    runtime = Runtime("conda", tmp_path / "gone" / "bin" / "python", DIGEST)
+    runtime = Runtime("conda", tmp_path / "gone" / "bin" / "python", DIGEST, mend="build it anew")
     spec = write_spec(LOOKS)
     with pytest.raises(LoadFailed, match=r"probe: its interpreter .*gone/bin/python can't be") as said:
         await start_pool(spec, runtime=runtime)
-    assert f"`envhub build {spec.path} --isolation conda`" in str(said.value)
+    assert str(said.value).endswith("; build it anew")
+
+
+async def test_what_fails_to_load_where_something_was_built_names_the_way_to_make_it(
+    start_pool: Any, write_spec: Any, empty_venv: Callable[[str], Path]
+) -> None:
+    runtime = Runtime("conda", empty_venv(THIS), DIGEST, mend="build it anew")
+    with pytest.raises(LoadFailed, match="No module named 'nowhere'") as said:
+        await start_pool(write_spec("import nowhere\n"), runtime=runtime)
+    assert str(said.value).endswith(f"It runs in {runtime.python.parent.parent}: build it anew")

@@ -1,6 +1,7 @@
 """The log: torn tails, rotation, one writer, a full disk."""
 
 import errno
+import logging
 import os
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envhub.record import Log, LogBusy
+from envhub.record import Log, LogBusy, Recorder, _backlog, _log
+from envhub.record._events import Compacted, Dropped, decode
 from envhub.record._log import segments
 
 
@@ -99,6 +101,87 @@ def test_what_a_full_disk_refuses_is_written_later(tmp_path: Path, monkeypatch: 
     log.write(b"three\n")
     log.close()
     assert content(tmp_path) == b"one\ntwo\nthree\n"
+
+
+class FullDisk:
+    """Takes no log's bytes while it is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full = True
+        self.tried: list[int] = []
+        self._write = os.write
+        monkeypatch.setattr(os, "write", self)
+
+    def __call__(self, file: int, data: bytes) -> int:
+        if not self.full:
+            return self._write(file, data)
+        self.tried.append(len(data))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_left_alone_for_a_while_and_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_backlog, "RETRY_S", 1000.0)
+    log, disk = Log(tmp_path), FullDisk(monkeypatch)
+    lines = [b"line %d\n" % number for number in range(50)]
+    for line in lines:
+        log.write(line)
+    assert disk.tried == [len(lines[0])], "each try costs the event loop time"
+    assert log.waiting == len(b"".join(lines))
+    log.retry(now=True)
+    assert len(caplog.messages) == 1 and "kept in memory" in caplog.messages[0]
+    disk.full = False
+    log.retry()
+    assert content(tmp_path) == b"", "not before it is time"
+    log.retry(now=True)
+    assert (content(tmp_path), log.waiting, log.dropped) == (b"".join(lines), 0, 0)
+    assert len(caplog.messages) == 2 and "can be written to again" in caplog.messages[1]
+    log.write(b"next\n")
+    assert content(tmp_path).endswith(b"line 49\nnext\n")
+    log.close()
+
+
+def test_dropped_lines_leave_a_mark_and_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(_backlog, "RETRY_S", 0.0)
+    monkeypatch.setattr(_log, "MAX_UNWRITTEN", 100)
+    log, disk = Log(tmp_path), FullDisk(monkeypatch)
+    for _ in range(12):
+        log.write(b"x" * 29 + b"\n")
+    assert log.dropped + log.waiting - log._backlog._mark == 360 and log.lossy  # type: ignore[union-attr]
+    dropped = log.dropped
+    disk.full = False
+    log.write(b"kept\n")
+    log.close()
+    first, *others = content(tmp_path).splitlines()
+    mark = decode(first)
+    assert isinstance(mark, Dropped) and mark.bytes == dropped
+    assert others == [b"x" * 29] * ((360 - dropped) // 30) + [b"kept"]
+    said = [(record.levelno, "lost" in record.message) for record in caplog.records]
+    assert said == [(logging.ERROR, False), (logging.ERROR, True), (logging.WARNING, True)]
+
+
+async def test_a_state_that_misses_events_is_made_whole_as_soon_as_the_disk_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_backlog, "RETRY_S", 0.0)
+    monkeypatch.setattr(_log, "MAX_UNWRITTEN", 100)
+    recorder = Recorder(state=Log(tmp_path))
+    recorder.open_sessions = lambda: iter([b"all that matters\n"])
+    disk = FullDisk(monkeypatch)
+    for _ in range(10):
+        recorder.add(b"x" * 29 + b"\n")
+        recorder.flush()
+    assert recorder.waiting and recorder.dropped
+    disk.full = False
+    recorder.retry()
+    assert recorder._compacting is not None
+    await recorder._compacting
+    recorder.close()
+    head, *kept = content(tmp_path).splitlines()
+    assert isinstance(decode(head), Compacted) and kept == [b"all that matters"]
 
 
 def test_a_full_disk_leaves_the_log_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from envhub.record import (
+    Dropped,
     Facts,
     Log,
     Reading,
@@ -19,6 +20,7 @@ from envhub.record import (
     now_us,
     read_exported,
 )
+from envhub.record._events import encode
 
 FACTS = Facts("walk", "1.2.0", {"size": 3}, {"max_episode_steps": 5}, "sha256:0", {"run": "a"}, "ann")
 START = b'{"observation":[0],"info":{"task":{"id":"t-1","split":"test"}}}'
@@ -154,3 +156,27 @@ async def test_an_export_is_read_back(recorder: Recorder, tmp_path: Path) -> Non
 
 def told(episode: RecordedEpisode) -> bytes:
     return msgspec.json.encode(episode.export())
+
+
+async def test_episodes_whose_steps_were_dropped_are_incomplete(recorder: Recorder, tmp_path: Path) -> None:
+    gap, tail, whole, over = (recorder.session(f"s-{number}", FACTS, 60.0) for number in range(4))
+    for session in (gap, tail, whole, over):
+        session.opened()
+        begin(session, f"{session._session}.1")
+        take(session, 0, ends=session is over)
+    recorder.add(encode(Dropped(bytes=99, time_us=1)) + b"\n")
+    take(gap, 3, ends=True)
+    take(whole, 1, ends=True)
+    for session in (gap, tail, whole, over):
+        session.ended("session_closed", "closed")
+    recorder.flush()
+    episodes = list(Reading(tmp_path).episodes())
+    outcomes = [episode.outcome for episode in episodes]
+    assert outcomes == ["incomplete", "incomplete", "terminated", "terminated"]
+    assert [episode.finished for episode in episodes] == [False, False, True, True]
+    file = tmp_path / "export.jsonl"
+    file.write_bytes(b"".join(msgspec.json.encode(one.export()) + b"\n" for one in episodes))
+    exported = list(read_exported(file))
+    assert [episode.outcome for episode in exported] == outcomes
+    assert [told(episode) for episode in exported] == [told(episode) for episode in episodes]
+    assert [json.loads(told(episode))["complete"] for episode in episodes] == [False, False, True, True]

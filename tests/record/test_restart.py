@@ -247,3 +247,23 @@ def test_what_is_opened_while_the_hub_loads_outlives_the_next_death(make: Callab
             hub.restart()
             env.step("left")
         env.close()
+
+
+def test_restarts_change_neither_when_a_session_was_opened_nor_when_it_expires(
+    make: Callable[..., Command],
+) -> None:
+    hub = make("--env", "echo=2")
+
+    def told(session: str) -> tuple[float, float]:
+        (found,) = [one for one in client.get("/v1/sessions").json()["sessions"] if one["id"] == session]
+        return found["created_at"], found["expires_at"]
+
+    with httpx.Client(base_url=hub.url, timeout=20) as client:
+        session = opened(client, "echo", idle_timeout_s=1000)
+        post(client, f"sessions/{session}/step", action="a")
+        created_at, expires_at = told(session)
+        after: list[float] = []
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+            hub.restart(number=number)
+            after += told(session)
+        assert after == pytest.approx([created_at, expires_at] * 3, abs=1.0)

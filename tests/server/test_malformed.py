@@ -85,7 +85,8 @@ def test_options_at_every_depth_open_or_are_refused_and_wedge_nothing(
 
 
 def test_unknown_routes_and_methods(client: httpx.Client) -> None:
-    for path in ("/x", "/v2/envs", "/v1", "/v1/sessions/a/b/step", "/v1/sessions//step", "/v1/envs/echo/x"):
+    slashes = ("/v1/envs/", "/healthz/", "/v1/sessions/s-x/", "/v1/sessions/")
+    for path in ("/x", "/v2/envs", "/v1", "/v1/sessions/a/b/step", "/v1/sessions//step", *slashes):
         answer = client.get(path)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found"), path
     for method, path, allowed in (

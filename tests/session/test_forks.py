@@ -197,3 +197,31 @@ def test_a_tree_of_forks_is_its_branches_each_played_alone(env: str, served: Cal
             check()
         finally:
             runner.run(pool.stop())
+
+
+async def test_the_hubs_end_waits_for_a_fork_between_its_awaits(make_stage: Any) -> None:
+    stage = make_stage(2)
+    session = (await stage.open())["id"]
+    leased, may_go_on = asyncio.Event(), asyncio.Event()
+    acquire = stage.acquire
+
+    async def slowly(count: int, wait_s: float) -> Any:
+        replicas = await acquire(count, wait_s)
+        leased.set()
+        await may_go_on.wait()
+        return replicas
+
+    stage.acquire = slowly
+    stage.turn_away = lambda reason: None
+    forking = asyncio.ensure_future(stage.sessions.points.fork(session, ForkRequest(1)))
+    await leased.wait()
+    draining = asyncio.ensure_future(stage.sessions.drain(3600))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not draining.done()
+    may_go_on.set()
+    while not forking.done():
+        await asyncio.sleep(0)
+        stage.perform()
+    assert json.loads(forking.result())["sessions"][0]["id"]
+    await draining

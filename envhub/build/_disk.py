@@ -1,0 +1,73 @@
+"""Files of the store as they lie on the disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+MARKER = ".envhub.json"
+"""In an environment: what it is; written last."""
+MANIFEST = ".envhub-files.json"
+"""In an environment: all its files."""
+_RUNS = "+x "
+
+
+def contents(prefix: Path) -> tuple[dict[str, str], int]:
+    """Return what every file below a folder is, and the size of all in bytes.
+
+    A file is its SHA-256, after "+x " where its owner may run it; a symlink is "-> " and its target.
+    """
+    found: dict[str, str] = {}
+    size = 0
+    for parent, folders, names in os.walk(prefix):
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        for name in [*names, *links]:
+            file = Path(parent, name)
+            path = str(file.relative_to(prefix))
+            if path in (MARKER, MANIFEST):
+                continue
+            if file.is_symlink():
+                found[path] = f"-> {os.readlink(file)}"
+                continue
+            with file.open("rb") as opened:
+                digest = hashlib.file_digest(opened, "sha256").hexdigest()
+                about = os.fstat(opened.fileno())
+            found[path] = f"{_RUNS if about.st_mode & stat.S_IXUSR else ''}{digest}"
+            size += about.st_size
+    return found, size
+
+
+def difference(noted: str, found: str) -> str:
+    """Say in words how a file differs from what was noted of it."""
+    if noted == f"{_RUNS}{found}":
+        return "cannot be run any more"
+    return "can be run now" if found == f"{_RUNS}{noted}" else "was altered"
+
+
+def write_whole(file: Path, content: str | bytes) -> None:
+    """Write a file so that it is there with all of its content or not at all."""
+    temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+    os.replace(temporary, file)
+
+
+def wipe(folder: Path) -> None:
+    """Remove a folder, its marker first."""
+    (folder / MARKER).unlink(missing_ok=True)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder."""
+    return sum(
+        os.lstat(os.path.join(parent, name)).st_size for parent, _, names in os.walk(folder) for name in names
+    )
+
+
+def inside(folder: Path) -> list[Path]:
+    """Return what lies in a folder, sorted; nothing where there is none."""
+    return sorted(folder.iterdir()) if folder.is_dir() else []
