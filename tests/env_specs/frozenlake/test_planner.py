@@ -45,7 +45,8 @@ def test_it_says_why() -> None:
     observation, info = env.reset(options={"task": {"desc": ["SFF", "HHF", "GFF"]}})
     assert policy(observation, info) == "right"
     assert policy.thought == (
-        "The goal is 2 down. A shortest way around the holes is right, right, down, down, left, left: 6 moves."
+        "The goal is 2 down. A shortest way around the holes is "
+        "right, right, down, down, left, left: 6 moves."
     )
 
 
