@@ -9,13 +9,13 @@ from envhub.build._lock import Kind, Lock
 from envhub.build._store import Store
 
 
-def conda_archives(lock: Lock, files: SpecFiles, kind: Kind) -> list[Wanted]:
+def conda_archives(lock: Lock, files: SpecFiles, kind: Kind, store: Store) -> list[Wanted]:
     """Return the archives of the conda part, in the order of the lock; a virtual environment has none."""
     if kind == "venv":
         return []
     otherwise = None
     if not lock.native:
-        otherwise = f"do without conda: envhub build {lock.reference} --isolation venv"
+        otherwise = f"do without conda: {store.command('build', lock.reference, '--isolation', 'venv')}"
     return [
         Wanted(
             label=f"{one.name} {one.version}",

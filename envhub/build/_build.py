@@ -150,7 +150,7 @@ class _Builder:
         from envhub.build import _wheels
 
         _check_tools()
-        wanted = conda_archives(self.lock, self.files, self.kind)
+        wanted = conda_archives(self.lock, self.files, self.kind, self.store)
         conda = len(wanted)
         wanted += pypi_archives(self.lock, self.files, self.store, self.offline)
         fetched = fetch(
@@ -167,7 +167,8 @@ class _Builder:
             _wheels.install(self.lock, locked, fetched[conda:], self.runtime, self.work.scratch, fd)
         for number, step in enumerate(self.lock.setup):
             self.report("setup", step.name, number, len(self.lock.setup))
-            run_step(self.spec.name, step, self.files, self.runtime, self.work.scratch, fd)
+            again = self.store.command("build", self.files.folder, "--isolation", self.kind)
+            run_step(self.spec.name, step, self.files, self.runtime, self.work.scratch, fd, again)
         managers = ["conda"] * conda + ["pypi"] * len(self.lock.pypi)
         return [_archive(one, manager) for one, manager in zip(wanted, managers, strict=True)]
 

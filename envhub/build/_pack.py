@@ -95,7 +95,7 @@ def pack(
     _check_target(spec, file)
     try:
         members = dict(_spec_members(files.folder))
-        wanted = conda_archives(lock, files, "conda") + pypi_archives(lock, files, store, offline)
+        wanted = conda_archives(lock, files, "conda", store) + pypi_archives(lock, files, store, offline)
         with store.scratch() as scratch:
             fetched = fetch(wanted, store, scratch, mirrors, offline=offline, report=report)
         members |= {_archive_member(one): path for one, path in zip(wanted, fetched, strict=True)}

@@ -88,7 +88,9 @@ def _input(table: Table) -> SetupInput:
     return SetupInput(path, sha256)
 
 
-def run_step(spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scratch: Path, fd: int) -> None:
+def run_step(
+    spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scratch: Path, fd: int, again: str
+) -> None:
     """Run a step in an environment, in the spec's folder.
 
     `$ENVHUB_PREFIX` is the environment's folder. The home folder is an empty one that is removed.
@@ -100,6 +102,7 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scr
         runtime: The environment.
         scratch: A folder for the home folder and other temporary files.
         fd: The lock that everything which writes to the prefix holds.
+        again: The command that builds the environment again.
 
     Raises:
         HashMismatch: An input is not the one that was declared.
@@ -120,8 +123,7 @@ def run_step(spec: str, step: SetupStep, files: SpecFiles, runtime: Runtime, scr
     environ = runtime_variables(runtime, os.environ)
     environ |= {"ENVHUB_PREFIX": str(prefix), "HOME": str(home), "TMPDIR": str(home)}
     mend = (
-        f"Mend the step in {files.setup} or what it runs, with the new sha256 of each input, and run: "
-        f"envhub build {files.folder} --isolation {runtime.isolation}"
+        f"Mend the step in {files.setup} or what it runs, with the new sha256 of each input, and run: {again}"
     )
     environ |= {"PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "CONDA_OFFLINE": "true"}
     try:

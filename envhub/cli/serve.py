@@ -113,7 +113,7 @@ def serve(
 
     as_json_lines = log_format == "json" or (log_format is None and not sys.stderr.isatty())
     set_up_logs(sys.stderr, as_json_lines, logging.INFO if verbose else logging.WARNING)
-    with _failures_logged(log_format == "json"):
+    with _failures_logged(as_json_lines):
         file = read_hub_file(config) if config is not None else HubConfig()
         arguments = [EnvArgument.parse(text) for text in env or []]
         assignments = [Assignment.parse(text) for text in settings or []]
@@ -148,9 +148,11 @@ def serve(
 @contextlib.contextmanager
 def _failures_logged(wanted: bool) -> Iterator[None]:
     """Logs what ends the command, where standard error is to hold nothing but the log."""
+    from envhub.build import BuildError  # here, so that the light commands stay quick
+
     try:
         yield
-    except (SpecError, CommandError) as error:
+    except (SpecError, CommandError, BuildError) as error:
         if not wanted:
             raise
         log.error("%s", error)

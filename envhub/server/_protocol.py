@@ -40,6 +40,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._messages = 0
         self._arriving = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._answered: Any = None  # the request that is being answered; `cycle` is the one that came last
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client came; its first request is awaited."""
@@ -49,6 +50,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._stop_clock()
+        self._give_up()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -80,6 +82,7 @@ class HttpProtocol(HttpToolsProtocol):
         """The head is over, the body begins."""
         self._in_head = False
         if len(self.pipeline) >= MAX_PIPELINED:
+            self._give_up()
             self.transport.abort()  # whoever asks on without reading would not read an error either
             raise ConnectionAbortedError(f"over {MAX_PIPELINED} requests wait on one connection")
         super().on_headers_complete()
@@ -91,6 +94,17 @@ class HttpProtocol(HttpToolsProtocol):
         if self._deadline is not None:
             self._stop_clock()
         super().on_message_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _give_up(self) -> None:
+        """Tells whoever answers a request here that its client is gone: nothing more may be written."""
+        for cycle in (self._answered, self.cycle):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
 
     # -- time -----------------------------------------------------------------------------------------
 
@@ -119,11 +133,9 @@ class HttpProtocol(HttpToolsProtocol):
         elif self.transport.is_closing():
             return
         elif not self._arriving or not (self._in_head or answering) or (answering and cycle.response_started):
+            self._give_up()
             self.transport.close()
         else:
-            if answering:
-                cycle.disconnected = True
-                cycle.message_event.set()
             limit = f"the request was not whole within {self.request_timeout_s:g} s"
             self._refuse(HubError("request_timeout", f"{limit}: send it faster, or less at once"))
 
@@ -135,6 +147,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _refuse(self, error: HubError) -> None:
         """Answers with an error and closes the connection."""
+        self._give_up()
         status, body = http.HTTPStatus(error.status), error.encode()
         head = f"HTTP/1.1 {status} {status.phrase}\r\ncontent-type: application/json\r\nconnection: close\r\n"
         self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head.encode(), len(body), body))

@@ -71,7 +71,7 @@ class AsyncHub(BaseHub):
             transport = WideTransport()
         self._client = httpx.AsyncClient(transport=transport, **self._client_options())
         self._heartbeat = HeartbeatTask(
-            lambda session: self._send(_calls.keepalive(session)), lambda gone: self._send(_calls.close(gone))
+            lambda session: self._send(_calls.keepalive(session)), self._tell_closed
         )
         self._abandoned: set[asyncio.Task[None]] = set()
         self._together = Together(self._send) if batch_steps else None
@@ -252,10 +252,10 @@ class AsyncHub(BaseHub):
             await asyncio.wait(self._abandoned, timeout=ABANDONED_S)
         for task in self._abandoned:
             task.cancel()
+        idle_s = self._heartbeat.idle_timeout_s()
         sessions = await self._heartbeat.stop()
         if sessions and not self._client.is_closed:
-            with contextlib.suppress(EnvHubError):
-                await self._send(_calls.close(sessions))
+            await self._tell_closed(sessions, idle_s)
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:
@@ -297,7 +297,13 @@ class AsyncHub(BaseHub):
 
     async def _release(self, sessions: Sequence[str]) -> None:
         """Close sessions; one that the hub cannot be told about expires there."""
+        idle_s = self._heartbeat.idle_timeout_s(*sessions)
         self._heartbeat.drop(*sessions)
         if sessions and not self._client.is_closed:
-            with contextlib.suppress(EnvHubError):
-                await self._send(_calls.close(sessions))
+            await self._tell_closed(sessions, idle_s)
+
+    async def _tell_closed(self, sessions: Sequence[str], idle_s: float | None) -> None:
+        try:
+            await self._send(_calls.close(sessions))
+        except EnvHubError as error:
+            self._not_closed(sessions, idle_s, error)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import time
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -11,9 +14,11 @@ import msgspec
 
 from envhub_sdk import _exceptions
 from envhub_sdk._calls import Call
+from envhub_sdk._exceptions import EnvHubError
 from envhub_sdk._retry import Patience
 
 T = TypeVar("T")
+_log = logging.getLogger("envhub_sdk")
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 CONNECT_TIMEOUT_S = 5.0
@@ -79,6 +84,20 @@ class BaseHub:
             params=dict(call.params) or None,
             headers=headers,
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT_S), pool=None),
+        )
+
+    def _not_closed(self, sessions: Sequence[str], idle_s: float | None, error: EnvHubError) -> None:
+        """Logs that the hub could not be told to close sessions, and when it ends them by itself."""
+        when = "when they have been idle for their timeout"
+        if idle_s is not None:
+            latest = time.strftime("%H:%M:%S", time.localtime(time.time() + idle_s))
+            when = f"after {idle_s:g} s without use, by {latest}"
+        _log.warning(
+            "%s could not be told that %s closed (%s); if it has them still, they expire there %s",
+            self.url,
+            f"{sessions[0]} is" if len(sessions) == 1 else f"{', '.join(sessions)} are",
+            error,
+            when,
         )
 
     def _result(self, call: Call[T], response: httpx.Response) -> T:

@@ -83,6 +83,11 @@ class Beats:
         """Every open session."""
         return list(self._entries)
 
+    def idle_timeout_s(self, *sessions: str) -> float | None:
+        """The longest idle timeout among open sessions: those given, or all."""
+        found = [self._entries.get(session) for session in sessions or self.sessions()]
+        return max((BEATS_PER_TIMEOUT * entry.interval_s for entry in found if entry), default=None)
+
     def wait_s(self) -> float | None:
         """Seconds until some session is due, at least 0; None when none is open."""
         due = [entry.due for entry in list(self._entries.values())]
@@ -114,10 +119,12 @@ class HeartbeatThread:
 
     Args:
         renew: Sends one keepalive.
-        close: Closes sessions whose owners are gone.
+        close: Closes sessions whose owners are gone; told their longest idle timeout.
     """
 
-    def __init__(self, renew: Callable[[str], None], close: Callable[[list[str]], None]) -> None:
+    def __init__(
+        self, renew: Callable[[str], None], close: Callable[[list[str], float | None], None]
+    ) -> None:
         self._renew, self._close = renew, close
         self._changes: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put() is safe in a collection
         self._beats = Beats(self._changed)
@@ -141,6 +148,10 @@ class HeartbeatThread:
     def used(self, session: str) -> None:
         """Put off a session's keepalive: it was used."""
         self._beats.used(session)
+
+    def idle_timeout_s(self, *sessions: str) -> float | None:
+        """The longest idle timeout among open sessions: those given, or all."""
+        return self._beats.idle_timeout_s(*sessions)
 
     def drop(self, *sessions: str) -> None:
         """Stop keeping sessions alive."""
@@ -175,7 +186,7 @@ class HeartbeatThread:
                     self._send(session)
             if close:
                 with contextlib.suppress(EnvHubError):
-                    self._close(close)
+                    self._close(close, self._beats.idle_timeout_s(*close))
                 self._beats.drop(*close)
 
     def _wait(self, seconds: float) -> None:
@@ -199,11 +210,13 @@ class HeartbeatTask:
 
     Args:
         renew: Sends one keepalive.
-        close: Closes sessions whose owners are gone.
+        close: Closes sessions whose owners are gone; told their longest idle timeout.
     """
 
     def __init__(
-        self, renew: Callable[[str], Awaitable[None]], close: Callable[[list[str]], Awaitable[None]]
+        self,
+        renew: Callable[[str], Awaitable[None]],
+        close: Callable[[list[str], float | None], Awaitable[None]],
     ) -> None:
         self._renew, self._close = renew, close
         self._beats = Beats(self._collected)
@@ -227,6 +240,10 @@ class HeartbeatTask:
     def used(self, session: str) -> None:
         """Put off a session's keepalive: it was used."""
         self._beats.used(session)
+
+    def idle_timeout_s(self, *sessions: str) -> float | None:
+        """The longest idle timeout among open sessions: those given, or all."""
+        return self._beats.idle_timeout_s(*sessions)
 
     def drop(self, *sessions: str) -> None:
         """Stop keeping sessions alive."""
@@ -268,7 +285,7 @@ class HeartbeatTask:
                 await self._send(session)
         if close:
             with contextlib.suppress(EnvHubError):
-                await self._close(close)
+                await self._close(close, self._beats.idle_timeout_s(*close))
             self._beats.drop(*close)
 
     async def _send(self, session: str) -> None:

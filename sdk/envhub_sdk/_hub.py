@@ -70,7 +70,7 @@ class Hub(BaseHub):
         super().__init__(url, token, timeout, retries, patience_s)
         self._client = httpx.Client(transport=transport, **self._client_options())
         self._heartbeat = HeartbeatThread(
-            lambda session: self._send(_calls.keepalive(session)), lambda gone: self._send(_calls.close(gone))
+            lambda session: self._send(_calls.keepalive(session)), self._tell_closed
         )
         _open_hubs.add(self)
 
@@ -276,10 +276,10 @@ class Hub(BaseHub):
         Sessions the hub cannot be told about expire there. Closing again does nothing.
         """
         _open_hubs.discard(self)
+        idle_s = self._heartbeat.idle_timeout_s()
         sessions = self._heartbeat.stop()
         if sessions and not self._client.is_closed:
-            with contextlib.suppress(EnvHubError):
-                self._send(_calls.close(sessions))
+            self._tell_closed(sessions, idle_s)
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -309,10 +309,16 @@ class Hub(BaseHub):
 
     def _release(self, sessions: Sequence[str]) -> None:
         """Close sessions; one that the hub cannot be told about expires there."""
+        idle_s = self._heartbeat.idle_timeout_s(*sessions)
         self._heartbeat.drop(*sessions)
         if sessions and not self._client.is_closed:
-            with contextlib.suppress(EnvHubError):
-                self._send(_calls.close(sessions))
+            self._tell_closed(sessions, idle_s)
+
+    def _tell_closed(self, sessions: Sequence[str], idle_s: float | None) -> None:
+        try:
+            self._send(_calls.close(sessions))
+        except EnvHubError as error:
+            self._not_closed(sessions, idle_s, error)
 
 
 def _as_kwargs(settings: Settings, seed: int | None) -> dict[str, Any]:

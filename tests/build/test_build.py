@@ -276,7 +276,7 @@ def test_setup_steps_run_in_the_environment_and_are_part_of_it(locked_spec: Lock
         (INSTALL, r"'make' installed or removed packages \(smuggled-1\.dist-info\); packages belong in"),
         (
             "print('no index today')\nraise SystemExit(3)",
-            r"failed with status 3:\nno index today\nMend .*setup\.toml.*envhub build .* --isolation conda$",
+            r"failed with status 3:\nno index today\nMend .*setup\.toml.*envhub build .* conda --store .*$",
         ),
     ],
     ids=["installs", "fails"],

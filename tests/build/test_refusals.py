@@ -231,7 +231,8 @@ def test_a_channel_that_cannot_be_reached_for_packages_that_can_do_without(
         spec, lambda lock: package(lock, "python").update(url=f"http://127.0.0.1:9/python-{VERSION}-0.conda")
     )
     message = refused(spec, store, FetchFailed)
-    assert message.endswith(f"or do without conda: envhub build {spec.path} --isolation venv")
+    command = store.command("build", spec.path, "--isolation", "venv")
+    assert message.endswith(f"or do without conda: {command}")
     assert "--offline" not in message
 
 

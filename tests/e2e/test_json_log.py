@@ -112,6 +112,7 @@ def _step(url: str) -> None:
         httpx.post(url, json={"action": "wait"}, timeout=60)
 
 
+@pytest.mark.parametrize("chosen", [("--log-format", "json"), ()], ids=["chosen", "default"])
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -121,9 +122,9 @@ def _step(url: str) -> None:
     ],
 )
 def test_what_keeps_the_hub_from_starting_is_an_entry_too(
-    serve: Any, arguments: tuple[str, ...], words: str
+    serve: Any, arguments: tuple[str, ...], words: str, chosen: tuple[str, ...]
 ) -> None:
-    command = serve(*arguments, "--log-format", "json")
+    command = serve(*arguments, *chosen)
     assert command.process.wait(60) == 2
     assert words in entries(command)[-1]["message"]
     assert entries(command)[-1]["level"] == "error"

@@ -187,17 +187,37 @@ async def test_an_asynchronous_close_does_too(clock: Clock, scripts: Any) -> Non
     assert hub.closed == [session]
 
 
-def test_closing_waits_a_bounded_time_in_all_for_a_hub_that_is_gone(clock: Clock, scripts: Any) -> None:
+def test_closing_waits_a_bounded_time_in_all_for_a_hub_that_is_gone(
+    clock: Clock, scripts: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     hub = Restarting(scripts.hub())
     with Hub("http://hub.test", transport=httpx.MockTransport(hub)) as client:
         envs = [client.make("echo") for _ in range(5)]
         for env in envs:
             env.reset()
         before, hub.back = clock.now, clock.now + 1e9
+        sessions = [env.session_id for env in envs]
         for env in envs:
             env.close()
         assert 5.0 < clock.now - before < CLOSE_AWAY_S
     assert hub.closed == []
+    given_up = [message for message in caplog.messages if "expire there" in message]
+    assert len(given_up) == len(sessions)
+    for session, message in zip(sessions, given_up, strict=True):
+        assert f"that {session} is closed (" in message
+
+
+async def test_an_asynchronous_close_that_is_given_up_says_when_the_sessions_expire(
+    clock: Clock, scripts: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub = Restarting(scripts.hub())
+    client = AsyncHub("http://hub.test", transport=httpx.MockTransport(hub))
+    env = await client.make("echo")
+    await env.reset()
+    session, hub.back = env.session_id, clock.now + 1e9
+    await client.close()
+    (given_up,) = [message for message in caplog.messages if "expire there" in message]
+    assert session in given_up and "after 600 s without use, by " in given_up
 
 
 async def test_the_asynchronous_twin_is_as_patient(clock: Clock, scripts: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from envhub.server._protocol import HttpProtocol
+from envhub.session import HubError
 
 STEP = b"POST /v1/step HTTP/1.1\r\nHost: localhost\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -164,3 +165,17 @@ def test_a_stream_may_stay_open_and_an_idle_connection_is_left_to_its_own_limit(
         wait_until(lambda: not hub.do(lambda: limited(hub)))
         stream.send(json.dumps({"id": 1, "op": "close", "session_id": "s-none"}))
         assert json.loads(stream.recv())["id"] == 1
+
+
+def test_garbage_after_pipelined_requests_is_no_defect(server: Any, caplog: pytest.LogCaptureFixture) -> None:
+    defects = HubError.told["internal_error"]
+    with server.client() as client:
+        session = client.post("/v1/envs/echo/sessions", json={}).json()["sessions"][0]["id"]
+        reset = b"POST /v1/sessions/%b/reset HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
+        with server.raw() as connection:
+            connection.sendall(reset % session.encode() * 3 + b"gar\r\n\r\n")
+            assert b"400 Bad Request" in rest(connection)
+        assert client.post(f"/v1/sessions/{session}/reset", json={}).status_code == 200  # after those above
+        client.delete(f"/v1/sessions/{session}")
+    assert HubError.told["internal_error"] == defects
+    assert not [record for record in caplog.records if record.exc_info]

@@ -298,3 +298,15 @@ async def test_a_close_that_a_stopped_hub_would_forget_is_not_taken(stage: Any, 
         stage.sessions.close(session)
     assert caught.value.code == "not_ready"
     stage.sessions.close("s-unknown")
+
+
+async def test_a_session_that_goes_on_has_the_quarter_that_may_be_unnoted(
+    make_stage: Any, tmp_path: Path
+) -> None:
+    stage = make_stage(2, state=tmp_path)
+    session = (await stage.open(idle_timeout_s=1000))["id"]
+    after = await stage.killed()
+    resumed = after.sessions.get(session)
+    assert resumed.expires_at - resumed.last_used == pytest.approx(1250), "its last use may be later"
+    after.sessions.find(session)
+    assert resumed.expires_at - resumed.last_used == pytest.approx(1000)
