@@ -4,6 +4,15 @@ Everything goes through the stack as a user would have it: a hub serves FrozenLa
 `envhub collect` lets the expert play, with many random moves, and writes conversations; unmodified
 `openrlhf.cli.train_sft` imitates them; `envhub train` (Ray, vLLM, DeepSpeed, unmodified OpenRLHF) goes on
 from there with GRPO or PPO. Before and after each stage the model plays the same held-out tasks.
+
+The recipe (`Recipe`; docs/training.md has why): a Llama of width 64 and 2 layers, 134,592 parameters, a
+token a word; maps of 2x2 and 3x3, half each, with 60 to 85 % ice; imitation of 4,000 episodes with 60 %
+random moves, 5 epochs, batches of 16, learning rate 2e-3; GRPO or PPO for 100 steps of 16 tasks x 8
+episodes, batches of 32, learning rate 5e-4 (critic 2e-3), 4 moves an episode.
+
+Times on two cores beside many others (load 10 to 40): demonstrations and imitation 10 to 11 minutes, 100
+steps of GRPO 6 to 9, of which 2 to 3.5 until the first step. `--short` takes 5 minutes
+where little else runs.
 """
 
 from __future__ import annotations
@@ -79,7 +88,7 @@ class Recipe:
         return 2 * (self.size - 1)
 
 
-SHORT = {"steps": 30, "evaluate_every": 0}
+SHORT: dict[str, Any] = {"steps": 50, "evaluate_every": 0}
 
 
 @dataclass(frozen=True)

@@ -55,16 +55,17 @@ def test_a_critics_learning_rate_is_set_where_there_is_a_critic() -> None:
 
 
 @pytest.mark.train
-def test_all_stages_run(tmp_path: Path) -> None:
-    """The whole of it with two steps: too few to be judged, which the exit status says."""
-    command = [sys.executable, str(SCRIPT), "--short", "--steps", "2", "--held-out", "40"]
-    command += ["--demonstrations", "400", "--json", str(tmp_path / "found.json")]
+def test_a_tiny_model_learns(tmp_path: Path) -> None:
+    """The short form, about five minutes on two cores. What is asked for is less than its bar, so that chance
+    does not decide."""
+    command = [sys.executable, str(SCRIPT), "--short", "--json", str(tmp_path / "found.json")]
     command += ["--chart", str(tmp_path / "curve.png"), "--folder", str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1500, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3000, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr[-4000:]
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
-    (found,) = json.loads((tmp_path / "found.json").read_text())["seeds"]
-    before, between, _ = (found["scores"][stage]["sampled"]["all"]["successes"] for stage in STAGES)
-    assert before == 0
-    assert between > 0
-    assert len(found["training"]) == 2
+    found = json.loads((tmp_path / "found.json").read_text())
+    (learned,) = found["seeds"]
+    shares = [learned["scores"][stage]["sampled"]["all"]["share"] for stage in STAGES]
+    assert shares[0] < 0.1 < 0.4 < shares[1]
+    assert shares[2] - shares[1] > 0.08
+    assert len(learned["training"]) == found["recipe"]["steps"]
