@@ -12,7 +12,7 @@ from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
 from envhub_alfworld.followed import FollowedState
 from envhub_alfworld.original import Original
 from envhub_alfworld.planner import plan
-from envhub_alfworld.state import State
+from envhub_alfworld.state import NOTHING, State
 
 MODES = ("fixed", "faithful")
 """Without the published environment's quirks, or exactly as published."""
@@ -128,9 +128,11 @@ class AlfworldEnv:
         """Follow a command.
 
         Returns:
-            Observation, reward, whether the game is won, False, and info: ``task_id``, ``won``,
-            ``goal_condition_success`` (the share of the goal's conditions that hold), ``success`` when it is
-            won, and where they are asked for ``available_actions`` and ``expert_action``.
+            Observation, reward, whether the game is won, False, and info: ``task_id``, ``won`` and ``success``
+            (both whether the goal holds, at every step, since a step limit may end the episode at any),
+            ``goal_condition_success`` (the share of the goal's conditions that hold), ``valid_action``, with
+            a ``reason`` when it is False: the command did nothing; and where they are asked for
+            ``available_actions`` and ``expert_action``.
 
         Raises:
             InvalidAction: The action is no text.
@@ -146,12 +148,14 @@ class AlfworldEnv:
         before = _share(state)
         self._observation = state.do(action)
         info = self._info(state)
+        info["valid_action"] = self._observation != NOTHING
+        if not info["valid_action"]:
+            info["reason"] = "this is no command that does anything here and now"
         won = state.won
         shaping = self._subgoal_reward * (info["goal_condition_success"] - before)
         reward = float(won) - self._step_penalty + shaping
         result = self._observation, reward, won, False, info
         if won:
-            info["success"] = True
             self._end = result
         return result
 
@@ -234,7 +238,9 @@ class AlfworldEnv:
         return self._state
 
     def _info(self, state: State) -> dict[str, Any]:
-        info = {"task_id": self._task["id"], "won": state.won, "goal_condition_success": _share(state)}
+        won = state.won
+        share = _share(state)
+        info = {"task_id": self._task["id"], "won": won, "success": won, "goal_condition_success": share}
         if self._offer:
             info["available_actions"] = state.commands()
         if self._expert:
