@@ -41,7 +41,7 @@ def fetch(
     """Fetch ALFWorld's official games, 143 MB.
 
     A download that broke off goes on where it stopped. The SHA-256 of each file is recorded the first time
-    and compared from then on.
+    and compared from then on; a file that is named with --from takes the place of one fetched before.
     """
     fetched = import_from("alfworld", "envhub_alfworld.fetch")
     folder = out or Path(os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()

@@ -128,8 +128,8 @@ class AlfworldEnv:
         """Follow a command.
 
         Returns:
-            Observation, reward, whether the game is won, False, and info: ``task_id``, ``won`` and ``success``
-            (both whether the goal holds, at every step, since a step limit may end the episode at any),
+            Observation, reward, whether the game is won, False, and info: ``task_id``, ``won`` and
+            ``success`` (both whether the goal holds: at every step, as a step limit may end the episode),
             ``goal_condition_success`` (the share of the goal's conditions that hold), ``valid_action``, with
             a ``reason`` when it is False: the command did nothing; and where they are asked for
             ``available_actions`` and ``expert_action``.
