@@ -64,6 +64,11 @@ class Library:
         self._ids = {entry.id: entry for split in self.entries.values() for entry in split}
         self._tasks = {split: [_task(entry) for entry in entries] for split, entries in self.entries.items()}
 
+    @property
+    def usual_split(self) -> str:
+        """The first split that has games: what is drawn from where no split is asked for."""
+        return next(split for split, entries in self.entries.items() if entries)
+
     def tasks(self, split: str) -> Sequence[dict[str, Any]]:
         """Return the tasks of a split: id, split and task type.
 
@@ -128,8 +133,8 @@ def open_library(data_dir: str = "", task_types: Sequence[str] = ()) -> Library:
     """Return the games of a folder, or the embedded ones.
 
     Args:
-        data_dir: ``$ALFWORLD_DATA``, or its ``json_2.1.1``, or any folder with games below it, which count as
-            ``train`` where no split is named; empty for the embedded set.
+        data_dir: ``$ALFWORLD_DATA``, or its ``json_2.1.1``, or a split's folder in it, or any folder with
+            games below it, which count as ``train`` where no split is named; empty for the embedded set.
         task_types: The task types to keep; none of them for all.
 
     Raises:
@@ -159,10 +164,12 @@ def _read(folder: Path, task_types: Sequence[str]) -> Library:
     if not root.is_dir():
         raise DataError(f"data_dir: there is no folder {folder}. {_NEXT}")
     split = any((root / name).is_dir() for name in SPLITS)
+    itself = Path(os.path.abspath(root)).name
+    whole = itself if itself in SPLITS else "train"
     digest = hashlib.sha256()
     entries, without, problems = [], [], []
     for place in _places(root):
-        named = place.parts[0] if split else "train"
+        named = place.parts[0] if split else whole
         kind = place.parent.name.partition("-")[0]
         if named not in SPLITS or kind not in task_types or re.search("movable|Sliced", str(place)):
             continue
@@ -175,7 +182,7 @@ def _read(folder: Path, task_types: Sequence[str]) -> Library:
             problems.append(str(reason))
             continue
         if content is not None:
-            task_id = str(place) if split else f"train/{place}"
+            task_id = str(place) if split else f"{whole}/{place}"
             digest.update(f"{task_id}\n".encode() + content)
             entries.append(Entry(task_id, named, kind, root / place))
     if problems:

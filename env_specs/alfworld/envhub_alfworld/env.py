@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envhub_alfworld.data import Library, open_library
+from envhub_alfworld.data import SPLITS, Library, open_library
 from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
 from envhub_alfworld.followed import FollowedState
 from envhub_alfworld.original import Original
@@ -101,7 +101,8 @@ class AlfworldEnv:
 
         Args:
             seed: Draws the task where none is given.
-            options: ``task`` (with the ``id`` of a task) or ``split`` (to draw from, ``train`` if none).
+            options: ``task`` (with the ``id`` of a task) or ``split`` (to draw from; if
+                none, the first that has games).
 
         Returns:
             The observation, and info with ``task``, ``instruction``, and what `step` gives.
@@ -118,7 +119,11 @@ class AlfworldEnv:
                 f"there is no reset option {unknown[0]!r}{_nearest(unknown[0])}. Use task or split"
             )
         task = options.get("task")
-        task = self._draw(options.get("split") or "train", seed) if task is None else self._find(task)
+        task = (
+            self._draw(options.get("split") or self.shared.usual_split, seed)
+            if task is None
+            else self._find(task)
+        )
         state = self._begin(task["id"])
         self._play(task, state, state.introduction())
         instruction = state.game.task.partition("Your task is to: ")[2] or state.game.task
@@ -225,7 +230,12 @@ class AlfworldEnv:
     def _draw(self, split: Any, seed: int | None) -> dict[str, Any]:
         tasks = self.shared.tasks(split)
         if not tasks:
-            raise InvalidOptions(f"split {split!r} has no task. Choose another split, or more task_types")
+            having = [name for name in SPLITS if self.shared.tasks(name)]
+            choice = ", ".join(f"{name} ({len(self.shared.tasks(name))})" for name in having)
+            raise InvalidOptions(
+                f"split {split!r} has no task; these have some: {choice}. Choose one with"
+                f' options={{"split": "{having[0]}"}}'
+            )
         return tasks[random.Random(seed).randrange(len(tasks))]
 
     def _find(self, task: Any) -> dict[str, Any]:
