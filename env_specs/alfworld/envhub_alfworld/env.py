@@ -63,13 +63,19 @@ class AlfworldEnv:
 
         Raises:
             ValueError: There is no such mode or engine.
-            DataError: See `load_shared`.
+            DataError, OriginalError: See `load_shared`.
         """
         if mode not in MODES:
             raise ValueError(f"there is no mode {mode!r}. Use one of: {', '.join(MODES)}")
         if engine not in ENGINES:
             raise ValueError(f"there is no engine {engine!r}. Use one of: {', '.join(ENGINES)}")
-        self.shared = shared or self.load_shared({"data_dir": data_dir, "task_types": task_types})
+        config = {
+            "data_dir": data_dir,
+            "task_types": task_types,
+            "engine": engine,
+            "textworld_python": textworld_python,
+        }
+        self.shared = shared or self.load_shared(config)
         self._fixed = mode == "fixed"
         self._original = Original(textworld_python) if engine == "textworld" else None
         self._offer = admissible_commands
@@ -83,15 +89,21 @@ class AlfworldEnv:
 
     @classmethod
     def load_shared(cls, config: Mapping[str, Any]) -> Library:
-        """Find the games.
+        """Find the games, and see whether the engine can be started.
 
         Args:
-            config: ``data_dir`` (a folder in the official layout, empty for the embedded games) and
-                ``task_types`` (the kinds of tasks to keep, empty for all). Other keys are not looked at.
+            config: ``data_dir`` (a folder in the official layout, empty for the embedded games),
+                ``task_types`` (the kinds of tasks to keep, empty for all), ``engine`` and
+                ``textworld_python``. Other keys are not looked at.
 
         Raises:
-            DataError: There is no such kind of task, or there are no games.
+            DataError: There is no such kind of task, there are no games, or some are damaged.
+            OriginalError: The published engine is asked for and can't be started.
         """
+        if config.get("engine") == "textworld":
+            original = Original(config.get("textworld_python", ""))
+            original.start()
+            original.close()
         return open_library(config["data_dir"], config["task_types"])
 
     def reset(
