@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from envhub.build._fresh import NO_CONDA_LOCK
+
 
 def content_hashes(asked: dict[str, Any]) -> dict[str, list[str]]:
     """Compute the hashes, for the channels that the lock at hand was made with."""
@@ -36,4 +38,9 @@ def content_hashes(asked: dict[str, Any]) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(content_hashes(json.loads(sys.argv[1]))))
+    try:
+        print(json.dumps(content_hashes(json.loads(sys.argv[1]))))
+    except ModuleNotFoundError as missing:
+        if missing.name != "conda_lock":
+            raise
+        sys.exit(NO_CONDA_LOCK)

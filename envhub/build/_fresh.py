@@ -22,6 +22,9 @@ from envhub.build._lock import read_lock
 from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, python_suits, reference
 
+NO_CONDA_LOCK = 3
+"""The exit status of `_content_hash` when there is no conda-lock."""
+
 _NOTE = re.compile(r"^# ([a-z.]+): (.*)$", re.MULTILINE)
 _PINNED = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([^\s;\\]+)", re.MULTILINE)
 _MARKERS = {
@@ -39,10 +42,12 @@ class Freshness:
     Attributes:
         spec: The name of the spec.
         reasons: Why the locks are stale; nothing when they are fresh.
+        notes: What could not be compared, and why.
     """
 
     spec: str
     reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def fresh(self) -> bool:
@@ -79,9 +84,12 @@ def check_fresh(spec: Spec, *, thorough: bool = False) -> Freshness:
         return Freshness(spec.name, ("conda-lock.yml cannot be read as a conda-lock file",))
     reasons = [*_conda_reasons(inputs, conda), *_python_reasons(spec, conda)]
     reasons += _pypi_reasons(inputs, conda, files.requirements_lock)
+    notes: list[str] = []
     if thorough and not reasons:
-        reasons += _broken_reasons(spec, inputs) or _content_hash_reasons(files, inputs, conda)
-    return Freshness(spec.name, tuple(reasons))
+        reasons = _broken_reasons(spec, inputs)
+        if not reasons:
+            reasons, notes = _compare_content_hash(files, inputs, conda)
+    return Freshness(spec.name, tuple(reasons), tuple(notes))
 
 
 def require_fresh(spec: Spec) -> None:
@@ -214,8 +222,14 @@ def _broken_reasons(spec: Spec, inputs: Inputs) -> list[str]:
     return []
 
 
-def _content_hash_reasons(files: SpecFiles, inputs: Inputs, conda: dict[str, Any]) -> list[str]:
-    """Compare the lock's hash with the ones that conda-lock computes, in a process of its own."""
+def _compare_content_hash(
+    files: SpecFiles, inputs: Inputs, conda: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Compare the lock's hash with the ones that conda-lock computes, in a process of its own.
+
+    Returns:
+        Why the lock is stale, and a note where there is no conda-lock.
+    """
     with tempfile.TemporaryDirectory(prefix="envhub-lock-") as folder:
         virtual = files.virtual_packages
         if not virtual.is_file():
@@ -232,12 +246,15 @@ def _content_hash_reasons(files: SpecFiles, inputs: Inputs, conda: dict[str, Any
             capture_output=True,
             text=True,
         )
+    if done.returncode == NO_CONDA_LOCK:
+        return [], ["content_hash was not compared: conda-lock is not installed (it is in the extra build)"]
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        return [f"conda-lock cannot compute the hash of environment.yml: {last}"]
+        return [f"conda-lock cannot compute the hash of environment.yml: {last}"], []
     allowed: dict[str, list[str]] = json.loads(done.stdout)
-    return [
+    reasons = [
         f"conda-lock.yml was made from something else: conda-lock has another content_hash for {platform}"
         for platform, hashes in allowed.items()
         if conda["metadata"]["content_hash"].get(platform) not in hashes
     ]
+    return reasons, []

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from envhub.spec import SpecError
 
 
 class CommandError(Exception):
     """A command cannot do what was asked; the message says why and what to do."""
+
+
+def unusable(folder: Path, reason: OSError) -> CommandError:
+    """Return what to say of a folder that can't be read from or written to."""
+    where = "" if reason.filename in (None, str(folder)) else f" ({reason.filename})"
+    return CommandError(f"{folder} cannot be used: {reason.strerror or reason}{where}. Name another folder")
 
 
 def install(extra: str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from envhub.cli import CommandError
+from envhub.cli import CommandError, unusable
 from envhub.cli._bundled import import_from
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 
@@ -41,11 +41,11 @@ def fetch(
     """Fetch ALFWorld's official games, 143 MB.
 
     A download that broke off goes on where it stopped. The SHA-256 of each file is recorded the first time
-    and compared from then on.
+    and compared from then on; a file that is named with --from takes the place of one fetched before.
     """
     fetched = import_from("alfworld", "envhub_alfworld.fetch")
     folder = out or Path(os.environ.get("ALFWORLD_DATA") or "~/.cache/alfworld").expanduser()
-    with _refusals(), _bars() as report:
+    with _refusals(folder), _bars() as report:
         digests = fetched.fetch(folder, source, releases=releases or fetched.RELEASES, progress=report)
     _print_games(folder, {"sha256": digests}, as_json)
 
@@ -73,7 +73,7 @@ def generate(
     data = import_from("alfworld", "envhub_alfworld.data")
     fifth = max(6, scenes // 5)
     sizes = {"train": scenes, "valid_seen": fifth, "valid_unseen": fifth}
-    with _refusals(), _bars() as report:
+    with _refusals(out), _bars() as report:
         data.write(out, seed, sizes, lambda done: report("generate games", done, scenes + 2 * fifth))
     _print_games(out, {"seed": seed}, as_json)
 
@@ -89,7 +89,7 @@ def against(games: Path, python: str, as_json: bool) -> None:
     compare = import_from("alfworld", "envhub_alfworld.compare")
     data = import_from("alfworld", "envhub_alfworld.data")
     original = import_from("alfworld", "envhub_alfworld.original")
-    with _refusals():
+    with _refusals(games):
         entries = [entry for split in data.open_library(str(games)).entries.values() for entry in split]
     played = []
     try:
@@ -126,7 +126,7 @@ def _print_difference(game: str, difference: Any) -> None:
 
 def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
     """Print how many games of each kind a folder has, and the command that serves them."""
-    with _refusals():
+    with _refusals(folder):
         library = import_from("alfworld", "envhub_alfworld.data").open_library(str(folder))
     counts: dict[str, dict[str, int]] = library.counts()
     serve = f"envhub serve --env alfworld --set {shlex.quote(f'alfworld.data_dir={folder.resolve()}')}"
@@ -141,12 +141,14 @@ def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
 
 
 @contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn what the environment's package refuses into messages of the command."""
+def _refusals(folder: Path) -> Iterator[None]:
+    """Turn what the environment's package refuses, or a folder does, into messages of the command."""
     try:
         yield
     except import_from("alfworld", "envhub_alfworld.errors").DataError as reason:
         raise CommandError(str(reason)) from None
+    except OSError as reason:
+        raise unusable(folder, reason) from None
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import Progress, TaskID
 
-from envhub.cli import CommandError, _alfworld, install
+from envhub.cli import CommandError, _alfworld, install, unusable
 from envhub.cli._bundled import import_from
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.spec import find
@@ -58,7 +58,10 @@ def frozenlake(
     for split in ("train", "test"):
         file = out / f"{split}.parquet"
         columns = pyarrow.table(tasks.rows(recipe.split(split)))
-        pyarrow.parquet.write_table(columns, file)
+        try:
+            pyarrow.parquet.write_table(columns, file)
+        except OSError as reason:
+            raise unusable(out, reason) from None
         written.append({"split": split, "rows": columns.num_rows, "file": str(file)})
     if as_json:
         print_json(written)
@@ -110,6 +113,8 @@ def webshop(
             )
         except data_error as reason:
             raise CommandError(str(reason)) from None
+        except OSError as reason:
+            raise unusable(out or from_dir, reason) from None
     settings = {"data_dir": str(folder.resolve()), "seed": seed, "num_products": num_products}
     settings = {key: value for key, value in settings.items() if value}  # 0 is the default of both
     if not human_goals:

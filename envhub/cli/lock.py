@@ -63,9 +63,17 @@ def _check(specs: Sequence[Spec], as_json: bool) -> None:
 
     found = [check_fresh(spec, thorough=True) for spec in specs]
     if as_json:
-        print_json([{"spec": one.spec, "fresh": one.fresh, "reasons": one.reasons} for one in found])
+        print_json(
+            [
+                {"spec": one.spec, "fresh": one.fresh, "reasons": one.reasons, "notes": one.notes}
+                for one in found
+            ]
+        )
     else:
-        rows = [(one.spec, "fresh" if one.fresh else "stale", "\n".join(one.reasons)) for one in found]
+        rows = [
+            (one.spec, "fresh" if one.fresh else "stale", "\n".join((*one.reasons, *one.notes)))
+            for one in found
+        ]
         styles = [("", "green" if one.fresh else "bold red", "") for one in found]
         print_table(("spec", "locks", "why"), rows, styles=styles)
     stale = [spec for spec, one in zip(specs, found, strict=True) if not one.fresh]

@@ -16,6 +16,8 @@ import numpy as np
 from gymnasium import spaces as gym_spaces
 from numpy.typing import NDArray
 
+from envhub_sdk._exceptions import InvalidAction
+
 __all__ = ["UnicodeText", "decode", "encode", "from_json"]
 
 Space = gym_spaces.Space[Any]
@@ -157,8 +159,12 @@ def encode(value: Any) -> bytes:
 
     Raises:
         TypeError: Some part of it has no JSON form.
+        InvalidAction: A text in it has a character that is none: half of a surrogate pair.
     """
-    return msgspec.json.encode(value if isinstance(value, str) else plain(value))
+    try:
+        return msgspec.json.encode(value if isinstance(value, str) else plain(value))
+    except UnicodeEncodeError as error:
+        raise InvalidAction(f"a text that can't be sent, as it is no valid Unicode: {error}") from error
 
 
 def plain(value: Any) -> Any:

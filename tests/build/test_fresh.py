@@ -213,6 +213,22 @@ def test_conda_lock_itself_finds_a_lock_that_is_from_something_else(files: SpecF
     )
 
 
+def test_without_conda_lock_the_rest_is_compared_and_a_note_says_so(
+    files: SpecFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that asks finds, first on its path, what an import of a missing package raises."""
+    missing = "raise ModuleNotFoundError(\"No module named 'conda_lock'\", name='conda_lock')"
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "conda_lock.py").write_text(missing)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
+    found = check_fresh(load(files.folder), thorough=True)
+    assert (found.fresh, found.reasons) == (True, ())
+    (note,) = found.notes
+    assert note.startswith("content_hash was not compared: conda-lock is not installed")
+    change(files.environment, PYTHON, "3.10")
+    assert not check_fresh(load(files.folder), thorough=True).fresh
+
+
 def test_building_is_refused_with_the_next_command(files: SpecFiles) -> None:
     change(files.environment, PYTHON, "3.10")
     with pytest.raises(LockStale, match=r"environment\.yml has changed since") as caught:

@@ -119,7 +119,7 @@ BROKEN: list[tuple[str, str, list[tuple[str, str]]]] = [
     ("tasks", "one id twice", change('f"{split}-{n}"', 'f"{split}-{n // 2}"')),
     ("tasks", "no id", change('"id": f', '"name": f')),
     ("tasks", "another split", change('"split": split}', '"split": "train"}')),
-    ("tasks", "no task in a split", change("range(3)]", 'range(0 if split == "test" else 3)]')),
+    ("tasks", "no task in any split", change("range(3)]", "range(0)]")),
     (
         "tasks",
         "a task that cannot be played",
@@ -179,6 +179,13 @@ async def test_a_sound_environment_passes_every_check(tmp_path: Path) -> None:
     assert {name: (result.outcome, result.next_step) for name, result in results.items()} == {
         name: ("PASS", "") for name in CHECKS
     }
+
+
+async def test_a_split_that_its_data_leave_empty_is_no_fault(tmp_path: Path) -> None:
+    folder = write(tmp_path, change("range(3)]", 'range(0 if split == "train" else 3)]'))
+    results = await results_of(folder)
+    assert {result.outcome for result in results.values()} == {"PASS"}
+    assert results["tasks"].reason == "train: 0, test: 3"
 
 
 @pytest.mark.parametrize(

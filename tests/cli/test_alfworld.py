@@ -71,6 +71,19 @@ def test_what_cannot_be_fetched_is_said(tmp_path: Path, capsys: pytest.CaptureFi
     assert "json_2.1.1_json.zip: there is no such file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("below", ["", "data"])
+def test_a_folder_that_cannot_be_written_to_is_said_in_a_line(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], below: str
+) -> None:
+    archive = shutil.make_archive(str(tmp_path / "release"), "zip", games)
+    (tmp_path / "file").write_text("")
+    out = str(tmp_path / "file" / below)
+    for arguments in (("fetch", "alfworld", "--from", archive), ("generate", "alfworld", "--scenes", "6")):
+        assert run("data", *arguments, "--out", out) == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert line.startswith(f"envhub: {out} cannot be used: Not a directory")
+
+
 def test_a_comparison_needs_games_and_the_spec_with_two_engines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envhub.worker import codec
-from envhub_sdk import UnicodeText, spaces
+from envhub_sdk import InvalidAction, UnicodeText, spaces
 
 SPACES: list[gymnasium.Space[Any]] = [
     gymnasium.spaces.Text(7, min_length=2, charset="abc"),
@@ -95,3 +95,9 @@ def test_unicode_text_is_equal_by_its_bounds_and_batches_to_a_tuple() -> None:
     batch = batch_space(space, 3)
     assert isinstance(batch, gymnasium.spaces.Tuple) and len(batch) == 3
     assert list(iterate(batch, ("a", "b", "ü"))) == ["a", "b", "ü"]
+
+
+@pytest.mark.parametrize("action", ["\ud800", {"say": ["look \udfff"]}])
+def test_half_of_a_surrogate_pair_is_an_invalid_action(action: Any) -> None:
+    with pytest.raises(InvalidAction, match="no valid Unicode"):
+        spaces.encode(action)

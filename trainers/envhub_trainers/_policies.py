@@ -25,6 +25,7 @@ from envhub_trainers import _hooks
 Policy = Callable[[Any, dict[str, Any]], Any | Awaitable[Any]]
 
 EXPERTS = {
+    "alfworld": "alfworld/envhub_alfworld/expert.py:Expert",
     "frozenlake": "frozenlake/envhub_frozenlake/planner.py:Planner",
     "webshop": "webshop/envhub_webshop/buyer.py:ScriptedBuyer",
 }

@@ -38,7 +38,8 @@ class Plan:
     """What is to be played.
 
     Attributes:
-        split: Split whose tasks are played; None: `usual_split` where there is one, else the first.
+        split: Split whose tasks are played; None: `usual_split` where there is one, else the first that
+            is not empty.
         offset: How many of its tasks to leave out.
         limit: How many tasks to play; None: all. Of an environment that lists no tasks, how many episodes.
         repeats: How many episodes of each task.
@@ -261,7 +262,10 @@ def _split(served: EnvInfo, plan: Plan) -> str | None:
         raise Stopped(f"{served.name} has no split {plan.split!r}; there are: {known}")
     if plan.split is None and plan.usual_split in served.splits:
         return plan.usual_split
-    return plan.split or next(iter(served.splits), None)
+    if plan.split is not None:
+        return plan.split
+    filled = (split for split, about in served.splits.items() if about["tasks"] != 0)
+    return next(filled, next(iter(served.splits), None))
 
 
 async def _jobs(hub: AsyncHub, served: EnvInfo, plan: Plan) -> list[Job]:

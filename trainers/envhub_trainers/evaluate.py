@@ -29,7 +29,8 @@ __all__ = ["Comparison", "Evaluation", "Group", "NotComparable", "compare", "eva
 
 TYPE_KEYS = {"frozenlake": "size"}
 """The key of an environment's tasks that says of what type a task is."""
-USUAL_TYPE_KEY = "type"
+USUAL_TYPE_KEYS = ("type", "task_type")
+"""Those of other environments: the first that some task has."""
 SAME = ("env", "env_version", "config", "limits", "isolation", "lock_digest", "data_digest", "max_steps")
 """What has to be the same of two runs that are compared."""
 
@@ -216,15 +217,17 @@ def _typed(
     episodes: Iterable[Result], by: str | None, env: str
 ) -> tuple[str | None, dict[str, list[Result]]]:
     """The key that was used, if tasks have it, and the episodes by type, in the order of their names."""
-    key = by or TYPE_KEYS.get(env, USUAL_TYPE_KEY)
-    type_of = _hooks.load(key) if ":" in key else _reader(key)
-    groups: dict[str, list[Result]] = {}
-    for episode in episodes:
-        name = type_of(episode.task)
-        groups.setdefault("none" if name is None else str(name), []).append(episode)
-    if set(groups) == {"none"}:
-        return None, {}
-    return key, {name: groups[name] for name in sorted(groups, key=_natural)}
+    chosen = by or TYPE_KEYS.get(env)
+    played = list(episodes)
+    for key in USUAL_TYPE_KEYS if chosen is None else (chosen,):
+        type_of = _hooks.load(key) if ":" in key else _reader(key)
+        groups: dict[str, list[Result]] = {}
+        for episode in played:
+            name = type_of(episode.task)
+            groups.setdefault("none" if name is None else str(name), []).append(episode)
+        if set(groups) != {"none"}:
+            return key, {name: groups[name] for name in sorted(groups, key=_natural)}
+    return None, {}
 
 
 def _reader(key: str) -> Callable[[Any], Any]:

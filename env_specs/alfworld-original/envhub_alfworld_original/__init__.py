@@ -6,8 +6,9 @@ It is a spec of its own because it has locks of its own: the packages need many 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "alfworld"))
 
@@ -29,7 +30,7 @@ class OriginalEnv(AlfworldEnv):
         admissible_commands: bool = True,
         expert: bool = False,
     ) -> None:
-        """Open the games; the engine starts with the first reset."""
+        """Open the games; the engine that plays them starts with the first reset."""
         super().__init__(
             shared,
             mode="faithful",
@@ -39,3 +40,8 @@ class OriginalEnv(AlfworldEnv):
             admissible_commands=admissible_commands,
             expert=expert,
         )
+
+    @classmethod
+    def load_shared(cls, config: Mapping[str, Any]) -> Library:
+        """Find the games, and see whether the published engine can be started; see `AlfworldEnv`."""
+        return super().load_shared({**config, "engine": "textworld"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -12,7 +14,7 @@ from typing import Any, NamedTuple, Union
 
 from envhub_alfworld import generate
 from envhub_alfworld.errors import DataError, UnknownTask
-from envhub_alfworld.game import Game
+from envhub_alfworld.game import Game, parse
 from envhub_alfworld.household import TASKS, Household
 
 SPLITS = ("train", "valid_seen", "valid_unseen")
@@ -20,7 +22,10 @@ SPLITS = ("train", "valid_seen", "valid_unseen")
 
 _FOLDER = "json_2.1.1"
 _GAME = "game.tw-pddl"
-_SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
+_TRAJECTORY = "traj_data.json"
+_TOLD = 3
+"""How many files a message names."""
+_log = logging.getLogger(__name__)
 _Source = Union[Path, Household]
 
 
@@ -58,6 +63,11 @@ class Library:
             self.entries[entry.split].append(entry)
         self._ids = {entry.id: entry for split in self.entries.values() for entry in split}
         self._tasks = {split: [_task(entry) for entry in entries] for split, entries in self.entries.items()}
+
+    @property
+    def usual_split(self) -> str:
+        """The first split that has games: what is drawn from where no split is asked for."""
+        return next(split for split, entries in self.entries.items() if entries)
 
     def tasks(self, split: str) -> Sequence[dict[str, Any]]:
         """Return the tasks of a split: id, split and task type.
@@ -123,12 +133,12 @@ def open_library(data_dir: str = "", task_types: Sequence[str] = ()) -> Library:
     """Return the games of a folder, or the embedded ones.
 
     Args:
-        data_dir: ``$ALFWORLD_DATA``, or its ``json_2.1.1``, or any folder with games below it, which count as
-            ``train`` where no split is named; empty for the embedded set.
+        data_dir: ``$ALFWORLD_DATA``, or its ``json_2.1.1``, or a split's folder in it, or any folder with
+            games below it, which count as ``train`` where no split is named; empty for the embedded set.
         task_types: The task types to keep; none of them for all.
 
     Raises:
-        DataError: A task type is unknown, or there are no games.
+        DataError: A task type is unknown, there are no games, or a game's file is missing or damaged.
     """
     unknown = sorted(set(task_types) - set(TASKS))
     if unknown:
@@ -154,24 +164,74 @@ def _read(folder: Path, task_types: Sequence[str]) -> Library:
     if not root.is_dir():
         raise DataError(f"data_dir: there is no folder {folder}. {_NEXT}")
     split = any((root / name).is_dir() for name in SPLITS)
+    itself = Path(os.path.abspath(root)).name
+    whole = itself if itself in SPLITS else "train"
     digest = hashlib.sha256()
-    entries = []
-    for path in sorted(root.glob(f"**/{_GAME}")):
-        place = path.parent.relative_to(root)
-        named = place.parts[0] if split else "train"
-        kind = path.parent.parent.name.partition("-")[0]
+    entries, without, problems = [], [], []
+    for place in _places(root):
+        named = place.parts[0] if split else whole
+        kind = place.parent.name.partition("-")[0]
         if named not in SPLITS or kind not in task_types or re.search("movable|Sliced", str(place)):
             continue
-        content = path.read_bytes()
-        if (path.parent / "traj_data.json").is_file() and _SOLVABLE.search(content):
-            task_id = str(place) if split else f"train/{place}"
+        if not (root / place / _GAME).exists():
+            without.append(str(root / place))
+            continue
+        try:
+            content = _solvable(root / place)
+        except DataError as reason:
+            problems.append(str(reason))
+            continue
+        if content is not None:
+            task_id = str(place) if split else f"{whole}/{place}"
             digest.update(f"{task_id}\n".encode() + content)
-            entries.append(Entry(task_id, named, kind, path.parent))
+            entries.append(Entry(task_id, named, kind, root / place))
+    if problems:
+        raise DataError(f"{_listed(problems, 'games are damaged')}. {_MEND}")
+    if without:
+        _log.warning("%s", _listed([f"{one}: there is no {_GAME}" for one in without], "games are left out"))
     if not entries:
         raise DataError(f"{folder}: there are no games of {', '.join(task_types)}. {_NEXT}")
     return Library(str(folder), f"sha256:{digest.hexdigest()}", entries)
 
 
+def _places(root: Path) -> list[Path]:
+    """Return the folders below a folder that have a file of a game, in order."""
+    found = (Path(folder) for folder, _, files in os.walk(root) if not {_GAME, _TRAJECTORY}.isdisjoint(files))
+    return sorted(folder.relative_to(root) for folder in found)
+
+
+def _solvable(folder: Path) -> bytes | None:
+    """Return the content of a game's file, None of a game that is not marked as solvable.
+
+    Raises:
+        DataError: It, or the file beside it, is missing or damaged; says which and how.
+    """
+    content = _content(folder / _GAME)
+    game = parse(folder / _GAME, content)
+    if not game.get("solvable"):
+        return None
+    for part in ("pddl_domain", "pddl_problem", "grammar"):
+        if not isinstance(game.get(part), str):
+            raise DataError(f"{folder / _GAME}: has no text {part!r}")
+    parse(folder / _TRAJECTORY, _content(folder / _TRAJECTORY))
+    return content
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: can't be read: {error.strerror}") from error
+
+
+def _listed(problems: Sequence[str], many: str) -> str:
+    if len(problems) == 1:
+        return problems[0]
+    more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
+    return f"{len(problems)} {many}: {'; '.join(problems[:_TOLD])}{more}"
+
+
+_MEND = "Fetch or generate the games again, or remove the folder of a game that you don't want"
 _NEXT = (
     f"A game is a folder with traj_data.json and {_GAME}, below the splits {', '.join(SPLITS)}. Get the"
     " official ones with `envhub data fetch alfworld`, or leave data_dir empty for the embedded set"

@@ -7,12 +7,12 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envhub_alfworld.data import Library, open_library
+from envhub_alfworld.data import SPLITS, Library, open_library
 from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
 from envhub_alfworld.followed import FollowedState
 from envhub_alfworld.original import Original
 from envhub_alfworld.planner import plan
-from envhub_alfworld.state import State
+from envhub_alfworld.state import NOTHING, State
 
 MODES = ("fixed", "faithful")
 """Without the published environment's quirks, or exactly as published."""
@@ -63,13 +63,19 @@ class AlfworldEnv:
 
         Raises:
             ValueError: There is no such mode or engine.
-            DataError: See `load_shared`.
+            DataError, OriginalError: See `load_shared`.
         """
         if mode not in MODES:
             raise ValueError(f"there is no mode {mode!r}. Use one of: {', '.join(MODES)}")
         if engine not in ENGINES:
             raise ValueError(f"there is no engine {engine!r}. Use one of: {', '.join(ENGINES)}")
-        self.shared = shared or self.load_shared({"data_dir": data_dir, "task_types": task_types})
+        config = {
+            "data_dir": data_dir,
+            "task_types": task_types,
+            "engine": engine,
+            "textworld_python": textworld_python,
+        }
+        self.shared = shared or self.load_shared(config)
         self._fixed = mode == "fixed"
         self._original = Original(textworld_python) if engine == "textworld" else None
         self._offer = admissible_commands
@@ -83,15 +89,21 @@ class AlfworldEnv:
 
     @classmethod
     def load_shared(cls, config: Mapping[str, Any]) -> Library:
-        """Find the games.
+        """Find the games, and see whether the engine can be started.
 
         Args:
-            config: ``data_dir`` (a folder in the official layout, empty for the embedded games) and
-                ``task_types`` (the kinds of tasks to keep, empty for all). Other keys are not looked at.
+            config: ``data_dir`` (a folder in the official layout, empty for the embedded games),
+                ``task_types`` (the kinds of tasks to keep, empty for all), ``engine`` and
+                ``textworld_python``. Other keys are not looked at.
 
         Raises:
-            DataError: There is no such kind of task, or there are no games.
+            DataError: There is no such kind of task, there are no games, or some are damaged.
+            OriginalError: The published engine is asked for and can't be started.
         """
+        if config.get("engine") == "textworld":
+            original = Original(config.get("textworld_python", ""))
+            original.start()
+            original.close()
         return open_library(config["data_dir"], config["task_types"])
 
     def reset(
@@ -101,7 +113,8 @@ class AlfworldEnv:
 
         Args:
             seed: Draws the task where none is given.
-            options: ``task`` (with the ``id`` of a task) or ``split`` (to draw from, ``train`` if none).
+            options: ``task`` (with the ``id`` of a task) or ``split`` (to draw from; if
+                none, the first that has games).
 
         Returns:
             The observation, and info with ``task``, ``instruction``, and what `step` gives.
@@ -118,7 +131,11 @@ class AlfworldEnv:
                 f"there is no reset option {unknown[0]!r}{_nearest(unknown[0])}. Use task or split"
             )
         task = options.get("task")
-        task = self._draw(options.get("split") or "train", seed) if task is None else self._find(task)
+        task = (
+            self._draw(options.get("split") or self.shared.usual_split, seed)
+            if task is None
+            else self._find(task)
+        )
         state = self._begin(task["id"])
         self._play(task, state, state.introduction())
         instruction = state.game.task.partition("Your task is to: ")[2] or state.game.task
@@ -128,9 +145,11 @@ class AlfworldEnv:
         """Follow a command.
 
         Returns:
-            Observation, reward, whether the game is won, False, and info: ``task_id``, ``won``,
-            ``goal_condition_success`` (the share of the goal's conditions that hold), ``success`` when it is
-            won, and where they are asked for ``available_actions`` and ``expert_action``.
+            Observation, reward, whether the game is won, False, and info: ``task_id``, ``won`` and
+            ``success`` (both whether the goal holds: at every step, as a step limit may end the episode),
+            ``goal_condition_success`` (the share of the goal's conditions that hold), ``valid_action``, with
+            a ``reason`` when it is False: the command did nothing; and where they are asked for
+            ``available_actions`` and ``expert_action``.
 
         Raises:
             InvalidAction: The action is no text.
@@ -146,12 +165,14 @@ class AlfworldEnv:
         before = _share(state)
         self._observation = state.do(action)
         info = self._info(state)
+        info["valid_action"] = self._observation != NOTHING
+        if not info["valid_action"]:
+            info["reason"] = "this is no command that does anything here and now"
         won = state.won
         shaping = self._subgoal_reward * (info["goal_condition_success"] - before)
         reward = float(won) - self._step_penalty + shaping
         result = self._observation, reward, won, False, info
         if won:
-            info["success"] = True
             self._end = result
         return result
 
@@ -221,7 +242,12 @@ class AlfworldEnv:
     def _draw(self, split: Any, seed: int | None) -> dict[str, Any]:
         tasks = self.shared.tasks(split)
         if not tasks:
-            raise InvalidOptions(f"split {split!r} has no task. Choose another split, or more task_types")
+            having = [name for name in SPLITS if self.shared.tasks(name)]
+            choice = ", ".join(f"{name} ({len(self.shared.tasks(name))})" for name in having)
+            raise InvalidOptions(
+                f"split {split!r} has no task; these have some: {choice}. Choose one with"
+                f' options={{"split": "{having[0]}"}}'
+            )
         return tasks[random.Random(seed).randrange(len(tasks))]
 
     def _find(self, task: Any) -> dict[str, Any]:
@@ -234,7 +260,9 @@ class AlfworldEnv:
         return self._state
 
     def _info(self, state: State) -> dict[str, Any]:
-        info = {"task_id": self._task["id"], "won": state.won, "goal_condition_success": _share(state)}
+        won = state.won
+        share = _share(state)
+        info = {"task_id": self._task["id"], "won": won, "success": won, "goal_condition_success": share}
         if self._offer:
             info["available_actions"] = state.commands()
         if self._expert:

@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -73,7 +74,7 @@ def fetch(
 
     Args:
         out: The folder; games go to ``json_2.1.1`` in it.
-        source: A folder with the files, or one such file, instead of the network.
+        source: A folder with the files, or one such file, instead of the network and of what is kept.
         files: The files.
         releases: The address that their paths are appended to.
         pause_s: How long to wait, in seconds, before trying again what failed.
@@ -92,14 +93,17 @@ def fetch(
     digests = {}
     for file in files:
         path = kept / file.name
-        if not path.is_file():
-            part = path.with_name(path.name + ".part")
-            if source is None:
-                _download(f"{releases.rstrip('/')}/{file.path}", part, file.size, pause_s, progress)
-            else:
-                _copy(source if source.is_file() else source / file.name, part)
-            os.replace(part, path)
-        digests[file.name] = _checked(path, progress)
+        part = path.with_name(path.name + ".part")
+        given = source if source is None or source.is_file() else source / file.name
+        anew = given is not None and (given.is_file() or not path.is_file())
+        if anew and given is not None:
+            _copy(given, part)
+            _keep(part, path, str(given))
+        elif not path.is_file():
+            url = f"{releases.rstrip('/')}/{file.path}"
+            _download(url, part, file.size, pause_s, progress)
+            _keep(part, path, url)
+        digests[file.name] = _checked(path, progress, anew)
     for file in files:
         _unpack(kept / file.name, out, progress)
     return digests
@@ -167,8 +171,30 @@ def _copy(source: Path, part: Path) -> None:
     shutil.copyfile(source, part)
 
 
-def _checked(path: Path, progress: Progress) -> str:
-    """Return a file's SHA-256: recorded when it is fetched first, compared with the record afterwards."""
+def _keep(part: Path, path: Path, origin: str) -> None:
+    """Keep a file as `path`, in place of another one, if it is a sound archive; else remove it.
+
+    Raises:
+        DataError: It is not, or would write elsewhere; names where it came from.
+    """
+    try:
+        with zipfile.ZipFile(part) as packed:
+            for member in packed.infolist():
+                _place(member.filename, origin)
+            bad = packed.testzip()
+        if bad is not None:
+            raise zipfile.BadZipFile(f"{bad!r} in it is damaged")
+    except DataError:
+        part.unlink()
+        raise
+    except _UNSOUND as error:
+        part.unlink()
+        raise DataError(f"{origin}: is no sound zip file ({error}). Nothing of it was kept") from error
+    os.replace(part, path)
+
+
+def _checked(path: Path, progress: Progress, anew: bool) -> str:
+    """Return a file's SHA-256: recorded at first, and where it is `anew`, else compared with the record."""
     digest = hashlib.sha256()
     size, done = path.stat().st_size, 0
     with path.open("rb") as file:
@@ -179,6 +205,8 @@ def _checked(path: Path, progress: Progress) -> str:
     found = digest.hexdigest()
     record = path.with_name(RECORD)
     known: dict[str, str] = json.loads(record.read_text("utf-8")) if record.is_file() else {}
+    if anew:
+        known[path.name] = found
     if known.setdefault(path.name, found) != found:
         raise DataError(
             f"{path}: its SHA-256 is {found}, but {known[path.name]} was fetched first. Remove the file and"
@@ -189,24 +217,31 @@ def _checked(path: Path, progress: Progress) -> str:
 
 
 def _unpack(archive: Path, out: Path, progress: Progress) -> None:
-    """Lay an archive's files out below `out`; what is there with the same size is left alone."""
+    """Lay an archive's files out below `out`; what is there with the same content is left alone."""
     try:
         with zipfile.ZipFile(archive) as packed:
             members = [member for member in packed.infolist() if not member.is_dir()]
             for done, member in enumerate(members, 1):
-                path = out / _place(member.filename, archive)
-                if not (path.is_file() and path.stat().st_size == member.file_size):
+                path = out / _place(member.filename, str(archive))
+                if not _holds(path, member):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     part = path.with_name(path.name + ".part")
                     with packed.open(member) as content, part.open("wb") as file:
                         shutil.copyfileobj(content, file)
                     os.replace(part, path)
                 progress(f"unpack {archive.name}", done, len(members))
-    except zipfile.BadZipFile as error:
+    except _UNSOUND as error:
         raise DataError(f"{archive}: is no sound zip file ({error}). Remove it and fetch again") from error
 
 
-def _place(name: str, archive: Path) -> PurePosixPath:
+def _holds(path: Path, member: zipfile.ZipInfo) -> bool:
+    """Tell whether a file has the content of a member of an archive."""
+    if not path.is_file() or path.stat().st_size != member.file_size:
+        return False
+    return zlib.crc32(path.read_bytes()) == member.CRC
+
+
+def _place(name: str, archive: str) -> PurePosixPath:
     """Return where a member of an archive goes: always below ``json_2.1.1`` if it is of a version of it."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name:
@@ -214,5 +249,8 @@ def _place(name: str, archive: Path) -> PurePosixPath:
     first, *rest = path.parts
     return PurePosixPath("json_2.1.1" if _ROOT.fullmatch(first) else first, *rest)
 
+
+_UNSOUND = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What `zipfile` raises of archives that are damaged, encrypted or packed in a way it doesn't know."""
 
 _ELSEWHERE = "Or get the files in another way and name their folder with --from DIR"

@@ -129,15 +129,36 @@ class Game:
 def _load(folder: str) -> Game:
     path = Path(folder) / "game.tw-pddl"
     try:
-        return Game(Path(folder), json.loads(path.read_text(encoding="utf-8")))
+        return Game(Path(folder), parse(path, path.read_bytes()))
     except OSError as error:
         raise DataError(
             f"{path}: can't be read: {error.strerror}. Fetch or generate the games again"
         ) from error
     except KeyError as error:
         raise DataError(f"{path}: lacks {error}. It is no game of ALFWorld, or is not complete") from error
+    except DataError:
+        raise
     except ValueError as error:
         raise DataError(f"{path}: {error}. It can't be played") from error
+
+
+def parse(path: Path, content: bytes) -> dict[str, Any]:
+    """Return the JSON object of a game's file.
+
+    Raises:
+        DataError: It holds something else; says what.
+    """
+    if not content.strip(b"\0 \t\r\n"):
+        raise DataError(f"{path}: is blank")
+    try:
+        data = json.loads(content)
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is no text") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: is no JSON, or not all of it: {error}") from error
+    if not isinstance(data, dict):
+        raise DataError(f"{path}: holds a JSON {type(data).__name__}, not an object")
+    return data
 
 
 @functools.lru_cache(maxsize=8)

@@ -67,9 +67,28 @@ def test_winning_is_rewarded_once(make: Make) -> None:
     results = won(env, env.reset(seed=2)[1])
     assert [reward for _, reward, *_ in results] == [0.0] * (len(results) - 1) + [1.0]
     assert results[-1][4]["won"]
-    assert ["success" in info for *_, info in results] == [False] * (len(results) - 1) + [True]
+    assert [info["success"] for *_, info in results] == [False] * (len(results) - 1) + [True]
     assert results[-1][4]["goal_condition_success"] == 1.0
     assert results[-1][4]["expert_action"] is None
+
+
+def test_every_info_says_success_so_the_last_one_does_whatever_ends_the_episode(make: Make) -> None:
+    env = make()
+    assert env.reset(seed=2)[1]["success"] is False
+    assert env.step("look")[4]["success"] is False
+
+
+@pytest.mark.parametrize("mode", ["fixed", "faithful"])
+def test_a_command_that_does_nothing_is_no_valid_action(make: Make, mode: str) -> None:
+    env = make(mode=mode)
+    env.reset(seed=2)
+    for command in ("dance", "", "go to moon 1", "take mug 1 from the sky"):
+        observation, *_, info = env.step(command)
+        assert (observation, info["valid_action"]) == ("Nothing happens.", False)
+        assert "no command" in info["reason"]
+    for command in ("look", "inventory", env.available_actions()[0]):
+        *_, info = env.step(command)
+        assert info["valid_action"] is True and "reason" not in info
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -221,12 +222,17 @@ def test_files_that_are_here_already_are_taken(release: dict[str, bytes], tmp_pa
         fetch(tmp_path / "again", source)
 
 
-def test_one_file_can_be_enough(release: dict[str, bytes], tmp_path: Path) -> None:
+def both_in_one(release: dict[str, bytes]) -> bytes:
+    """One archive with all that is needed to play."""
     both = {}
     for path in (FILES[0].path, FILES[2].path):
         with zipfile.ZipFile(io.BytesIO(release[path])) as packed:
             both.update({name: packed.read(name) for name in packed.namelist()})
-    (tmp_path / "mine.zip").write_bytes(zipped(both))
+    return zipped(both)
+
+
+def test_one_file_can_be_enough(release: dict[str, bytes], tmp_path: Path) -> None:
+    (tmp_path / "mine.zip").write_bytes(both_in_one(release))
     assert list(fetch(tmp_path / "out", tmp_path / "mine.zip")) == ["mine.zip"]
     assert len(open_library(str(tmp_path / "out")).entries["train"]) == 6
 
@@ -238,7 +244,42 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path, name: 
         fetch(tmp_path / "out", tmp_path / "bad.zip")
 
 
-def test_what_is_no_zip_is_said_so(tmp_path: Path) -> None:
-    (tmp_path / "page.zip").write_bytes(b"<html>sign in</html>")
-    with pytest.raises(DataError, match="is no sound zip file"):
-        fetch(tmp_path / "out", tmp_path / "page.zip")
+def damaged(content: bytes) -> dict[str, bytes]:
+    """An archive, spoilt in several ways."""
+    middle = len(content) // 2
+    flipped = content[:200] + bytes(255 - byte for byte in content[200:260]) + content[260:]
+    return {"page": b"<html>sign in</html>", "cut": content[:middle], "flipped": flipped, "blank": b""}
+
+
+@pytest.mark.parametrize("damage", ["page", "cut", "flipped", "blank"])
+def test_a_damaged_zip_is_told_by_its_name_and_not_kept(
+    release: dict[str, bytes], tmp_path: Path, damage: str
+) -> None:
+    sound = both_in_one(release)
+    mine = tmp_path / "mine.zip"
+    mine.write_bytes(damaged(sound)[damage])
+    with pytest.raises(DataError, match=f"^{re.escape(str(mine))}: is no sound zip file"):
+        fetch(tmp_path / "out", mine)
+    assert list((tmp_path / "out" / "downloads").iterdir()) == []
+    mine.write_bytes(sound)
+    fetch(tmp_path / "out", mine)
+    assert len(open_library(str(tmp_path / "out")).entries["train"]) == 6
+
+
+def test_a_damaged_download_is_not_kept(server: Server, release: dict[str, bytes], tmp_path: Path) -> None:
+    server.files = {**release, FILES[0].path: damaged(release[FILES[0].path])["flipped"]}
+    with pytest.raises(DataError, match=f"^{re.escape(server.url)}/{FILES[0].path}: is no sound zip file"):
+        download(server, tmp_path)
+    server.files = release
+    download(server, tmp_path)
+    assert len(open_library(str(tmp_path)).entries["train"]) == 6
+
+
+def test_the_file_that_is_named_is_taken_and_not_an_older_one_of_its_name(tmp_path: Path) -> None:
+    mine, out = tmp_path / "mine.zip", tmp_path / "out"
+    for content in (b"first", b"other"):  # of one size
+        mine.write_bytes(zipped({"json_2.1.1/train/a": content}))
+        found = fetch(out, mine)
+        assert found == {"mine.zip": hashlib.sha256(mine.read_bytes()).hexdigest()}
+        assert (out / "json_2.1.1" / "train" / "a").read_bytes() == content
+    assert json.loads((out / "downloads" / "sha256.json").read_text("utf-8")) == found

@@ -220,5 +220,5 @@ def test_a_game_that_is_missing_or_lacks_a_part_is_named(data: Data, load: Any, 
     with pytest.raises(DataError, match="lacks 'grammar'"):
         load(data)
     (tmp_path / "game.tw-pddl").write_text("{", encoding="utf-8")
-    with pytest.raises(DataError, match="can't be played"):
+    with pytest.raises(DataError, match="is no JSON, or not all of it"):
         Game.load(tmp_path)

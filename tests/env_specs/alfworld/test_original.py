@@ -201,3 +201,11 @@ def test_games_that_the_engine_cannot_load_are_told(
         "-= Welcome"
     )  # in a new process
     engine.close()
+
+
+def test_an_engine_that_is_not_there_is_refused_when_the_games_are_loaded() -> None:
+    config = {"data_dir": "", "task_types": [], "engine": "textworld", "textworld_python": "/usr/bin/false"}
+    with pytest.raises(OriginalError, match="the published engine can't be started in /usr/bin/false"):
+        AlfworldEnv.load_shared(config)
+    with pytest.raises(OriginalError, match="pip install alfworld"):
+        AlfworldEnv(engine="textworld", textworld_python="/usr/bin/false")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -63,6 +64,21 @@ async def test_the_buyer_shops(url: str, tmp_path: Path) -> None:
         messages = conversation(episode, style)["conversations"]
         assert messages[2]["content"].startswith("Thought: I search") and "search[" in messages[2]["content"]
         assert messages[-1]["content"].endswith("Action: click[buy now]")
+
+
+async def test_by_default_the_first_split_with_tasks_is_played(
+    start_hub: Callable[..., Any], tmp_path: Path
+) -> None:
+    games = tmp_path / "games"
+    with pytest.raises(SystemExit):
+        main(["data", "generate", "alfworld", "--out", str(games), "--scenes", "6"])
+    shutil.rmtree(games / "json_2.1.1" / "train")
+    settings = ("--set", f"alfworld.data_dir={games}", "--set", "alfworld.expert=true")
+    hub = start_hub("--env", "alfworld=2", *settings)
+    expert = _policies.load("expert", "alfworld")
+    collected = await play(hub.url, "alfworld", expert, tmp_path / "run", limit=2)
+    assert (collected.done, collected.successes) == (2, 2)
+    assert {episode.task["split"] for episode in Run(tmp_path / "run").episodes()} == {"valid_seen"}
 
 
 async def test_each_task_is_played_as_often_as_asked_with_other_seeds(url: str, tmp_path: Path) -> None:
@@ -396,6 +412,7 @@ async def test_a_request_that_is_refused_later_fails_its_episode_only(
 
 SLOW = """
 import os
+import shutil
 import time
 
 class Slow:

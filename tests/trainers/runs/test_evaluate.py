@@ -52,6 +52,14 @@ def test_a_function_may_say_the_type(mixed: Path, tmp_path: Path) -> None:
     assert {name: group.success_rate for name, group in found.types.items()} == {"early": 1.0, "late": 0.2}
 
 
+@pytest.mark.parametrize("key", ["type", "task_type"])
+def test_usual_keys_of_types_are_found(tmp_path: Path, made: Any, key: str) -> None:
+    episodes = [made.episode(job, task={"id": str(job), key: kind}) for job, kind in enumerate("abb")]
+    found = evaluate(Run(made.run(tmp_path, *episodes, env="alfworld")))
+    assert found.by == key
+    assert {name: group.episodes for name, group in found.types.items()} == {"a": 1, "b": 2}
+
+
 def test_types_that_are_numbers_come_in_their_order(tmp_path: Path, made: Any) -> None:
     sizes = (10, 2, 9, None)
     episodes = [made.episode(job, task={"id": str(job), "size": size}) for job, size in enumerate(sizes)]
