@@ -38,7 +38,7 @@ def check_learning(run: Any, model: Path, steps: int) -> None:
     rows = run.rows("timing/step_total")
     assert [row["step"] for row in rows] == list(range(1, steps + 1))
     assert rows[0]["kl"] == 0.0, "policy and reference differ before the first update"
-    assert rows[-1]["kl"] > 0.0
+    assert rows[-1]["kl"] != 0.0  # an estimate, which may fall below 0
     assert rows[0]["reward"] > 0.0
     assert rows[0]["actor_grad_norm"] > 0.0
     transfers = run.rows("weights")
@@ -63,7 +63,7 @@ def test_grpo_that_is_killed_goes_on_from_its_checkpoint(
     prompts = (run.output / "prompts.jsonl").read_text()
     before = run.rows("timing/step_total")
     assert before[0]["kl"] == 0.0
-    assert before[-1]["kl"] > 0.0
+    assert before[-1]["kl"] != 0.0
 
     again = train("grpo", fresh=False)
     again.finish()
@@ -71,7 +71,7 @@ def test_grpo_that_is_killed_goes_on_from_its_checkpoint(
     steps = [row["step"] for row in rows[len(before) :]]
     assert steps[0] > 2  # it may have got further than it could still tell
     assert steps == list(range(int(steps[0]), 17))
-    assert all(row["kl"] > 0.0 for row in rows[len(before) :]), "it went on with other weights than it had"
+    assert all(row["kl"] != 0.0 for row in rows[len(before) :]), "it went on with other weights than it had"
     assert rows[-1]["actor_lr"] < before[-1]["actor_lr"], "it began its schedule anew"
     assert max(row["weights/gap"] for row in again.rows("weights")) < 1e-3
     assert (run.output / "prompts.jsonl").read_text() == prompts
