@@ -284,8 +284,8 @@ def _imported(line: Exported) -> RecordedEpisode:
             task=line.asked_task,
             options=line.options,
             start=Raw(start),
-            time_us=int(line.started_at * 1e6),
-            reset_us=int(line.reset_s * 1e6),
+            time_us=round(line.started_at * 1e6),
+            reset_us=round(line.reset_s * 1e6),
             inherited=line.inherited,
         )
     )
@@ -300,7 +300,7 @@ def _imported(line: Exported) -> RecordedEpisode:
                 truncated=line.truncated and index == last,
                 info=line.infos[index + 1],
                 action=action,
-                step_us=int(line.step_s[index] * 1e6),
+                step_us=round(line.step_s[index] * 1e6),
             )
         )
     episode.damaged = not line.complete

@@ -50,7 +50,9 @@ def test_it_locks_and_then_says_fresh_until_something_changes(
     assert run(str(folder), "--check") == 0
     assert capsys.readouterr().out.splitlines()[1].split() == ["probe", "fresh"]
     assert run(str(folder), "--check", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == [{"spec": "probe", "fresh": True, "reasons": []}]
+    assert json.loads(capsys.readouterr().out) == [
+        {"spec": "probe", "fresh": True, "reasons": [], "notes": []}
+    ]
 
     lock = (folder / "conda-lock.yml").read_text()
     (folder / "conda-lock.yml").write_text(lock.replace("    sha256: ", "    sha512: "))

@@ -68,7 +68,7 @@ def test_a_stream_with_kills_equals_one_without(serve: Any, http: httpx.Client, 
     calm = play(kill=False)
     assert any(answer.get("terminated") for answers in calm for answer in answers)
     assert play(kill=True) == calm
-    assert metric(url, "envhub_worker_restarts_total") == 6
+    wait_until(lambda: metric(url, "envhub_worker_restarts_total") == 6)
     assert metric(url, "envhub_replays_total") > 0
     wait_until(lambda: http.get(f"{url}/v1/envs/frozenlake").json()["replicas"]["free"] == 8)
 
@@ -92,7 +92,7 @@ def test_a_vector_environment_of_64_with_kills_equals_one_without(serve: Any, wa
     calm = play(kill=False)
     assert any(any(terminated) for _, _, terminated, _ in calm[1:])
     assert play(kill=True) == calm
-    assert metric(url, "envhub_worker_restarts_total") == 4
+    wait_until(lambda: metric(url, "envhub_worker_restarts_total") == 4)
 
 
 def test_a_deadly_action_is_an_error_of_its_episode_and_the_session_goes_on(serve: Any) -> None:
