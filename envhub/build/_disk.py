@@ -12,6 +12,8 @@ MARKER = ".envhub.json"
 """In an environment: what it is; written last."""
 MANIFEST = ".envhub-files.json"
 """In an environment: all its files."""
+SPARE_BYTES = 64 * 2**20
+"""What is left free on the disk."""
 _RUNS = "+x "
 
 
@@ -32,10 +34,8 @@ def contents(prefix: Path) -> tuple[dict[str, str], int]:
             if file.is_symlink():
                 found[path] = f"-> {os.readlink(file)}"
                 continue
-            with file.open("rb") as opened:
-                digest = hashlib.file_digest(opened, "sha256").hexdigest()
-                about = os.fstat(opened.fileno())
-            found[path] = f"{_RUNS if about.st_mode & stat.S_IXUSR else ''}{digest}"
+            about = file.stat()
+            found[path] = f"{_RUNS if about.st_mode & stat.S_IXUSR else ''}{sha256_of(file)}"
             size += about.st_size
     return found, size
 
@@ -45,6 +45,17 @@ def difference(noted: str, found: str) -> str:
     if noted == f"{_RUNS}{found}":
         return "cannot be run any more"
     return "can be run now" if found == f"{_RUNS}{noted}" else "was altered"
+
+
+def sha256_of(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def megabytes(size: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{size / 2**20:,.0f} MB"
 
 
 def write_whole(file: Path, content: str | bytes) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from envhub.build._disk import SPARE_BYTES, megabytes
 from envhub.build._errors import DiskFull, FetchFailed, HashMismatch, NotCached
 from envhub.build._mirrors import Mirrors, config_file
 from envhub.build._store import Store
@@ -28,8 +29,6 @@ nobody knows). May be called from several threads."""
 PARALLEL = 6
 PAUSES_S = (0.2, 1.0)
 """What passes between one try and the next, where trying again may help."""
-SPARE_BYTES = 64 * 2**20
-"""What is left free on the disk."""
 _BLOCK = 2**18
 
 
@@ -152,8 +151,8 @@ class _Job:
             free = shutil.disk_usage(self.scratch).free
             if size + SPARE_BYTES > free:
                 raise DiskFull(
-                    f"{one.label}: {one.file_name} has {_megabytes(size)} and {self.store.root} has "
-                    f"{_megabytes(free)} left; {more_room(self.store)}"
+                    f"{one.label}: {one.file_name} has {megabytes(size)} and {self.store.root} has "
+                    f"{megabytes(free)} left; {more_room(self.store)}"
                 )
             try:
                 with part.open("wb") as file:
@@ -231,7 +230,3 @@ def _client() -> httpx.Client:
         timeout=httpx.Timeout(60, connect=20),
         headers={"Accept-Encoding": "identity"},  # the archive's own bytes, as they were hashed
     )
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 2**20:,.0f} MB"

@@ -18,7 +18,7 @@ from packaging.version import InvalidVersion
 from envhub.build._errors import LockInvalid, LockMissing, LockStale, WrongPlatform
 from envhub.build._files import SpecFiles
 from envhub.build._inputs import DEFAULT_VIRTUAL_PACKAGES, Inputs, read_inputs
-from envhub.build._lock import read_lock
+from envhub.build._lock import MACHINES, read_lock
 from envhub.build._yaml import load_yaml
 from envhub.spec import Spec, python_suits, reference
 
@@ -31,7 +31,7 @@ _MARKERS = {
     "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
     "osx": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
 }
-_MACHINES = {"linux-64": "x86_64", "linux-aarch64": "aarch64", "osx-64": "x86_64", "osx-arm64": "arm64"}
+_MACHINES = {platform: machine for (_, machine), platform in MACHINES.items()}
 """What the environment markers of a requirement mean on a conda platform."""
 
 

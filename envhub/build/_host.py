@@ -8,13 +8,11 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from envhub.build._files import SpecFiles
+from envhub.build._lock import INTERPRETER
 from envhub.spec import Spec, python_suits
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
-
-INTERPRETER = frozenset({"python", "pip", "setuptools", "wheel"})
-"""Conda packages that any Python installation stands in for."""
 
 
 def host_lacks(spec: Spec) -> list[str]:

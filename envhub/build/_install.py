@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from envhub.build._disk import SPARE_BYTES, megabytes
 from envhub.build._errors import BuildError, DiskFull, InstallFailed, LockInvalid, WrongPlatform
 from envhub.build._files import SpecFiles
 from envhub.build._lock import Lock
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 _ERRORS = {kind.__name__: kind for kind in (DiskFull, InstallFailed, LockInvalid, WrongPlatform)}
 _PR_SET_PDEATHSIG = 1
-_SPARE_BYTES = 64 * 2**20
 
 
 def install(
@@ -213,10 +213,8 @@ def _check_room(packages: Sequence[dict[str, str]], folder: Path) -> None:
         for entry in PathsJson.from_package_archive(Path(package["file"])).paths:
             size += (entry.size_in_bytes or 0) * (2 if entry.prefix_placeholder else 1)
     free = shutil.disk_usage(folder).free
-    if size + _SPARE_BYTES > free:
-        raise DiskFull(
-            f"the packages unpack to {size / 2**20:,.0f} MB and {folder} has {free / 2**20:,.0f} MB left"
-        )
+    if size + SPARE_BYTES > free:
+        raise DiskFull(f"the packages unpack to {megabytes(size)} and {folder} has {megabytes(free)} left")
 
 
 def _note_origin(packages: Sequence[dict[str, str]], folder: Path) -> None:

@@ -28,14 +28,16 @@ _PINNED = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)(\[[A-Za-z0-9._,\s-]*\])?==(?P<version>[^\s;\\,*]+)"
 )
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
-_MACHINES = {
+MACHINES = {
     ("linux", "x86_64"): "linux-64",
     ("linux", "aarch64"): "linux-aarch64",
     ("linux", "ppc64le"): "linux-ppc64le",
     ("darwin", "x86_64"): "osx-64",
     ("darwin", "arm64"): "osx-arm64",
 }
-_INTERPRETER = frozenset({"python", "pip", "setuptools", "wheel"})
+"""Conda's name of a platform, by the names that Python has for the system and the machine."""
+INTERPRETER = frozenset({"python", "pip", "setuptools", "wheel"})
+"""Conda packages that any Python installation stands in for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class Lock:
     def native(self) -> tuple[str, ...]:
         """The conda packages beyond Python and its installers with all they need: only conda has them."""
         depends = {one.name: one.depends for one in self.conda}
-        wanted = [name for name in depends if name in _INTERPRETER]
+        wanted = [name for name in depends if name in INTERPRETER]
         covered: set[str] = set()
         while wanted:
             name = wanted.pop()
@@ -168,11 +170,11 @@ def host_platform() -> str:
         WrongPlatform: Conda has no name for it.
     """
     try:
-        return _MACHINES[(sys.platform, platform.machine())]
+        return MACHINES[(sys.platform, platform.machine())]
     except KeyError:
         raise WrongPlatform(
             f"this machine ({sys.platform}, {platform.machine()}) is none that environments can be built "
-            f"for; possible: {', '.join(_MACHINES.values())}"
+            f"for; possible: {', '.join(MACHINES.values())}"
         ) from None
 
 

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from envhub.build._archives import conda_archives, pypi_archives
+from envhub.build._disk import sha256_of
 from envhub.build._errors import LockMissing, PackInvalid
 from envhub.build._fetch import Report, Wanted, disk_error, fetch
 from envhub.build._files import SpecFiles
@@ -164,9 +165,7 @@ def _write(file: Path, about: dict[str, str], members: dict[str, Path], report: 
     total = len(members)
     listed = []
     for name, path in members.items():
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        listed.append({"name": name, "sha256": digest, "run": os.access(path, os.X_OK)})
+        listed.append({"name": name, "sha256": sha256_of(path), "run": os.access(path, os.X_OK)})
     index = json.dumps({"format": FORMAT, **about, "members": listed}, indent=1).encode()
     with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
         tar.addfile(_plain(_INDEX, len(index), run=False), io.BytesIO(index))
@@ -329,4 +328,4 @@ def _settle(file: Path, source: Path, target: Path, about: dict[str, Any]) -> Sp
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in _spec_members(folder)}
+    return {name: sha256_of(path) for name, path in _spec_members(folder)}

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from envhub.build._conda import Solver, channel_url, choose_solver
+from envhub.build._disk import write_whole
 from envhub.build._errors import LockFailed, LockInvalid
 from envhub.build._files import SpecFiles
 from envhub.build._fresh import locked_python, platforms_note
@@ -226,9 +227,7 @@ def _write(spec: Spec, texts: dict[str, str]) -> tuple[Path, ...]:
             file = files.folder / name
             if file.is_file() and file.read_bytes() == text.encode():
                 continue
-            beside = file.with_name(f".{name}.new")
-            beside.write_text(text, encoding="utf-8")
-            os.replace(beside, file)
+            write_whole(file, text)
             changed.append(file)
         if "requirements.lock" not in texts and files.requirements_lock.is_file():
             files.requirements_lock.unlink()

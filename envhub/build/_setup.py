@@ -6,13 +6,13 @@ nothing: what is installed is for the locks to say. It may be run again at any t
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from envhub.build._disk import sha256_of
 from envhub.build._errors import HashMismatch, SetupFailed, SetupInvalid
 from envhub.build._files import SpecFiles
 from envhub.spec import Runtime, SpecError, Table, runtime_variables
@@ -110,7 +110,7 @@ def run_step(
     """
     for one in step.inputs:
         file = files.folder / one.path
-        found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
+        found = sha256_of(file) if file.is_file() else "missing"
         if found != one.sha256:
             raise HashMismatch(
                 f"{spec}: setup step {step.name!r}: its input {file} is not the declared one: its sha256 is "

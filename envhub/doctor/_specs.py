@@ -8,6 +8,7 @@ from envhub.build import (
     BuildError,
     HostUnsuitable,
     Kind,
+    Lock,
     LockMissing,
     SetupInvalid,
     SpecFiles,
@@ -31,16 +32,16 @@ def look_at_spec(spec: Spec, store: Store, *, deep: bool) -> Iterator[Finding]:
         deep: Whether every file of what is built is to be hashed.
     """
     yield from _data(spec)
-    lock = _lock(spec)
-    yield lock
+    finding, lock = _lock(spec)
+    yield finding
     built: dict[Kind, Finding] = {}
-    if lock.status == "ok":
+    if lock is not None:
         for kind in _KINDS:
-            finding = _built(spec, store, kind, deep=deep)
-            if finding is not None:
-                built[kind] = finding
+            found = _built(spec, lock.digest_for(kind), store, kind, deep=deep)
+            if found is not None:
+                built[kind] = found
     yield from built.values()
-    yield _serves(spec, store, lock, built)
+    yield _serves(spec, store, finding, built)
 
 
 def _data(spec: Spec) -> Iterator[Finding]:
@@ -56,37 +57,38 @@ def _data(spec: Spec) -> Iterator[Finding]:
     yield Finding("data", spec.name, "ok", words)
 
 
-def _lock(spec: Spec) -> Finding:
+def _lock(spec: Spec) -> tuple[Finding, Lock | None]:
+    """The locks, where they are in order, and what there is to say of them."""
     command = f"envhub lock {reference(spec)}"
     try:
         freshness = check_fresh(spec)
         if not freshness.fresh and _never_locked(SpecFiles.of(spec)):
             words = "not locked yet: it can run in the hub's own interpreter only"
-            return Finding("lock", spec.name, "note", words, command)
+            return Finding("lock", spec.name, "note", words, command), None
         if not freshness.fresh:
-            return Finding("lock", spec.name, "problem", f"stale: {'; '.join(freshness.reasons)}", command)
+            words = f"stale: {'; '.join(freshness.reasons)}"
+            return Finding("lock", spec.name, "problem", words, command), None
         lock = read_lock(spec)
     except LockMissing as reason:
         if spec.path is None or not SpecFiles(spec.path).environment.is_file():
-            return Finding(
-                "lock", spec.name, "note", "has none: it can run in the hub's own interpreter only"
-            )
-        return Finding("lock", spec.name, "problem", str(reason), command)
+            words = "has none: it can run in the hub's own interpreter only"
+            return Finding("lock", spec.name, "note", words), None
+        return Finding("lock", spec.name, "problem", str(reason), command), None
     except SetupInvalid as reason:
-        return Finding("lock", spec.name, "problem", str(reason), f"edit {SpecFiles.of(spec).setup}")
+        mend = f"edit {SpecFiles.of(spec).setup}"
+        return Finding("lock", spec.name, "problem", str(reason), mend), None
     except BuildError as reason:
-        return Finding("lock", spec.name, "problem", str(reason), command)
+        return Finding("lock", spec.name, "problem", str(reason), command), None
     words = f"fresh: {len(lock.conda)} conda and {len(lock.pypi)} PyPI packages, {lock.digest}"
-    return Finding("lock", spec.name, "ok", words)
+    return Finding("lock", spec.name, "ok", words), lock
 
 
 def _never_locked(files: SpecFiles) -> bool:
     return not any(file.is_file() for file in (files.conda_lock, files.requirements_lock, files.provenance))
 
 
-def _built(spec: Spec, store: Store, kind: Kind, *, deep: bool) -> Finding | None:
+def _built(spec: Spec, digest: str, store: Store, kind: Kind, *, deep: bool) -> Finding | None:
     """What is built of one kind; that there is no virtual environment is not worth a word."""
-    digest = read_lock(spec).digest_for(kind)
     option = () if kind == "conda" else ("--isolation", kind)
     built, origin = store.find(digest, kind), store.moved_from(digest, kind)
     if built is None and origin is not None:
