@@ -97,9 +97,10 @@ class AsyncHub(BaseHub):
         page = await self._send(_calls.tasks(env, split, offset, limit))
         return [msgspec.json.decode(task) for task in page.tasks]
 
-    async def iter_tasks(self, env: str, split: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """All tasks of a split, fetched page by page."""
-        offset = 0
+    async def iter_tasks(
+        self, env: str, split: str | None = None, offset: int = 0
+    ) -> AsyncIterator[dict[str, Any]]:
+        """All tasks of a split from a number on, fetched page by page."""
         while page := await self.tasks(env, split, offset, TASK_PAGE):
             for task in page:
                 yield task

@@ -105,9 +105,8 @@ class Hub(BaseHub):
         page = self._send(_calls.tasks(env, split, offset, limit))
         return [msgspec.json.decode(task) for task in page.tasks]
 
-    def iter_tasks(self, env: str, split: str | None = None) -> Iterator[dict[str, Any]]:
-        """All tasks of a split, fetched page by page."""
-        offset = 0
+    def iter_tasks(self, env: str, split: str | None = None, offset: int = 0) -> Iterator[dict[str, Any]]:
+        """All tasks of a split from a number on, fetched page by page."""
         while page := self.tasks(env, split, offset, TASK_PAGE):
             yield from page
             offset += len(page)

@@ -224,16 +224,23 @@ def limits_of(served: EnvInfo) -> dict[str, int | float]:
     return {name: limit if name.endswith("_s") else int(limit) for name, limit in served.limits.items()}
 
 
+def facts_of(served: EnvInfo) -> dict[str, Any]:
+    """What a record says of the environment it was made in."""
+    return {
+        "env": served.name,
+        "env_version": served.version,
+        "config": served.config,
+        "limits": limits_of(served),
+        "isolation": served.isolation,
+        "conda_locked": served.conda_locked,
+        "lock_digest": served.lock_digest,
+        "data_digest": (served.data or {}).get("digest"),
+    }
+
+
 def _blank(served: EnvInfo, job: Job, attempt: int) -> Episode:
     return Episode(
-        env=served.name,
-        env_version=served.version,
-        config=served.config,
-        limits=limits_of(served),
-        isolation=served.isolation,
-        conda_locked=getattr(served, "conda_locked", False),
-        lock_digest=served.lock_digest,
-        data_digest=(served.data or {}).get("digest"),
+        **facts_of(served),
         labels={},
         session="",
         episode="",

@@ -11,16 +11,16 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from envhub_sdk import AsyncEnv, AsyncHub, Busy, ConnectFailed, EnvHubError, EnvInfo, TransportError
-from envhub_sdk._session import Settings
-from envhub_trainers._playing import Faulted, Job, Stopped, limits_of, play
+from envhub_trainers._playing import Faulted, Job, Stopped, facts_of, play
 from envhub_trainers._policies import Player
 from envhub_trainers._runs import Episode, Facts, Fault, Run, RunInvalid, WritableRun, check_same
 
@@ -160,7 +160,7 @@ class _Playing:
 
     async def _work(self) -> None:
         self._workers += 1
-        env = self._environment()
+        env = await self._environment()
         try:
             while self._todo and self.collected.lost <= self._plan.max_lost and not self._hub_gone:
                 job, attempt = self._todo.popleft()
@@ -176,14 +176,14 @@ class _Playing:
                     if not self._hub_gone:
                         await env.close()
                         await self._check_environment()
-                        env = self._environment()
+                        env = await self._environment()
         finally:
             self._workers -= 1
             await env.close()
 
-    def _environment(self) -> AsyncEnv:
+    async def _environment(self) -> AsyncEnv:
         labels = {"run": self._run.facts.id, "policy": str(self._player.facts.get("name", ""))[:100]}
-        return AsyncEnv(self._hub, self._served, Settings(wait_s=self._plan.wait_s, labels=labels))
+        return await self._hub.make(self._served, wait_s=self._plan.wait_s, labels=labels)
 
     async def _check_environment(self) -> None:
         """See to it that a hub that was away has come back with the same environment.
@@ -234,19 +234,14 @@ class _Playing:
 async def _close_leftovers(hub: AsyncHub, run: WritableRun) -> None:
     """Give back what a killed process of this run left open: nobody else plays it now."""
     left = [one.id for one in await hub.sessions() if one.labels.get("run") == run.facts.id]
-    await hub._release(left)
+    for session in left:
+        with contextlib.suppress(EnvHubError):
+            await hub.end_session(session)
 
 
 def _facts(served: EnvInfo, plan: Plan, player: Player) -> Facts:
     return Facts(
-        env=served.name,
-        env_version=served.version,
-        config=served.config,
-        limits=limits_of(served),
-        isolation=served.isolation,
-        conda_locked=getattr(served, "conda_locked", False),
-        lock_digest=served.lock_digest,
-        data_digest=(served.data or {}).get("digest"),
+        **facts_of(served),
         split=_split(served, plan),
         offset=plan.offset,
         repeats=plan.repeats,
@@ -271,10 +266,11 @@ def _split(served: EnvInfo, plan: Plan) -> str | None:
 async def _jobs(hub: AsyncHub, served: EnvInfo, plan: Plan) -> list[Job]:
     split = _split(served, plan)
     if split is not None and served.splits[split]["tasks"] is not None:
-        end = None if plan.limit is None else plan.offset + plan.limit
-        tasks: list[dict[str, Any] | None] = [
-            task async for task in _slice(hub.iter_tasks(served.name, split), plan.offset, end)
-        ]
+        tasks: list[dict[str, Any] | None] = []
+        async for task in hub.iter_tasks(served.name, split, plan.offset):
+            if len(tasks) == plan.limit:
+                break
+            tasks.append(task)
         if not tasks:
             raise Stopped(f"{served.name} has no task in {split} from number {plan.offset} on")
         options: dict[str, Any] = {}
@@ -293,15 +289,3 @@ async def _jobs(hub: AsyncHub, served: EnvInfo, plan: Plan) -> list[Job]:
         for index, task in enumerate(tasks)
         for repeat in range(plan.repeats)
     ]
-
-
-async def _slice(
-    tasks: AsyncIterator[dict[str, Any]], start: int, end: int | None
-) -> AsyncIterator[dict[str, Any]]:
-    at = 0
-    async for task in tasks:
-        if end is not None and at >= end:
-            return
-        if at >= start:
-            yield task
-        at += 1
