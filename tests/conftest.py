@@ -1,6 +1,7 @@
 """Fixtures every test may use."""
 
 import asyncio
+import contextlib
 import functools
 import logging
 import os
@@ -15,6 +16,8 @@ import hypothesis
 import pytest
 
 from envhub.spec import Spec, load
+
+from .hubs import Mortal, serving
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
@@ -183,3 +186,25 @@ def write_spec(tmp_path: Path) -> Callable[..., Spec]:
         return load(folder)
 
     return write
+
+
+# -- hubs -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def serve_hub() -> Callable[..., contextlib.AbstractContextManager[str]]:
+    """Run a hub: `with serve_hub("--env", …) as url`."""
+    return serving
+
+
+@pytest.fixture
+def mortal() -> Iterator[Callable[..., Mortal]]:
+    """Start real hubs that can be killed: `mortal("--env", …)`."""
+    with contextlib.ExitStack() as hubs:
+
+        def make(*arguments: str) -> Mortal:
+            hub = Mortal(*arguments)
+            hubs.callback(hub.kill)
+            return hub
+
+        yield make

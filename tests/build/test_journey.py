@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import pytest
 from envhub.spec import Spec
 from envhub_sdk import Hub
 
+from ..hubs import serving
 from .channel import Channel
 
 pytestmark = pytest.mark.e2e
@@ -32,14 +32,8 @@ def envhub(*arguments: object, status: int = 0) -> str:
 @contextlib.contextmanager
 def served(*arguments: object) -> Iterator[Hub]:
     """A hub that runs while the context lasts."""
-    command = [*ENVHUB, "serve", *map(str, arguments), "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            with Hub(json.loads(process.stdout.readline())["url"]) as hub:
-                yield hub
-        finally:
-            process.send_signal(signal.SIGINT)
+    with serving(*map(str, arguments)) as url, Hub(url) as hub:
+        yield hub
 
 
 def play(hub: Hub) -> list[Any]:

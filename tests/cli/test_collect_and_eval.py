@@ -14,6 +14,8 @@ import pytest
 
 from envhub.cli import main
 
+from ..hubs import serving
+
 pytestmark = pytest.mark.e2e
 
 
@@ -29,11 +31,8 @@ def url() -> Iterator[str]:
         "--set",
         "echo.fail_on=boom",
     )
-    command = [sys.executable, "-m", "envhub", "serve", *envs, "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"]
-        process.terminate()
+    with serving(*envs) as where:
+        yield where
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +16,8 @@ from envhub.record import RecordedEpisode, read_exported
 from envhub.record._episodes import Exported
 from envhub_sdk import Hub
 
+from ..hubs import serving
+
 
 def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as ended:
@@ -31,14 +31,8 @@ def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def record(folder: Path, *arguments: str, play: Any) -> None:
-    command = [sys.executable, "-m", "envhub", "serve", *arguments, "--record", str(folder), "--port", "0"]
-    with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            with Hub(json.loads(process.stdout.readline())["url"]) as hub:
-                play(hub)
-        finally:
-            process.terminate()
+    with serving(*arguments, "--record", str(folder)) as url, Hub(url) as hub:
+        play(hub)
 
 
 @pytest.fixture(scope="module")

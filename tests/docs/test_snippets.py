@@ -1,14 +1,14 @@
 """What README and quick start show runs as it is pasted."""
 
-import json
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ..hubs import serving
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/quickstart.md")
@@ -23,11 +23,8 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    command = [sys.executable, "-m", "envhub", "serve", "--env", "webshop=64", "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as hub:
-        assert hub.stdout is not None
-        yield json.loads(hub.stdout.readline())["url"]
-        hub.send_signal(signal.SIGINT)
+    with serving("--env", "webshop=64") as where:
+        yield where
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)

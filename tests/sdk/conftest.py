@@ -3,8 +3,6 @@
 import contextlib
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -12,6 +10,8 @@ import httpx
 import pytest
 
 from envhub_sdk import AsyncHub, Hub, _retry
+
+from ..hubs import serving
 
 REPLICAS = 64
 
@@ -21,24 +21,6 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_retry, "FIRST_PAUSE_S", 0.0)
 
 
-@contextlib.contextmanager
-def serve(*arguments: str) -> Iterator[str]:
-    """Run the real command; give its URL."""
-    command = [sys.executable, "-m", "envhub", "serve", *arguments, "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
-
-
-@pytest.fixture
-def serve_hub() -> Callable[..., contextlib.AbstractContextManager[str]]:
-    """Run another hub: `with serve_hub("--env", …) as url`."""
-    return serve
-
-
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """A hub that serves echo (episodes of 3 steps), frozenlake, webshop and CartPole-v1."""
@@ -46,14 +28,14 @@ def url() -> Iterator[str]:
     arguments = [part for env in envs for part in ("--env", env)]
     faults = ("echo.length=3", "echo.fail_on=fail", "echo.exit_on=exit")
     settings = [part for fault in faults for part in ("--set", fault)]
-    with serve(*arguments, *settings) as where:
+    with serving(*arguments, *settings) as where:
         yield where
 
 
 @pytest.fixture(scope="session")
 def guarded_url() -> Iterator[str]:
     """A hub with one replica of echo that asks for the token "secret"."""
-    with serve("--env", "echo=1", "--token", "secret") as where:
+    with serving("--env", "echo=1", "--token", "secret") as where:
         yield where
 
 
@@ -61,51 +43,6 @@ def guarded_url() -> Iterator[str]:
 def hub(url: str) -> Iterator[Hub]:
     with Hub(url) as client:
         yield client
-
-
-class Mortal:
-    """A real hub that can be killed and started again at its address."""
-
-    def __init__(self, *arguments: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._arguments = arguments
-        self.start()
-        assert self._process.stdout is not None
-        assert json.loads(self._process.stdout.readline())["url"] == self.url
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "envhub", "serve", *self._arguments, "--port", str(self._port)]
-        self._process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-    def restart(self) -> None:
-        self.kill()
-        self.start()
-
-
-@pytest.fixture
-def mortal() -> Iterator[Callable[..., Mortal]]:
-    """Start real hubs that can be killed: `mortal("--env", …)`."""
-    hubs: list[Mortal] = []
-
-    def make(*arguments: str) -> Mortal:
-        hubs.append(Mortal(*arguments))
-        return hubs[-1]
-
-    yield make
-    for hub in hubs:
-        hub.kill()
 
 
 # -- scripted hubs ----------------------------------------------------------------------------------
@@ -205,7 +142,7 @@ def step_json(index: int, *, ended: bool = False, **more: object) -> dict[str, o
 class Scripts:
     """What the tests of scripted hubs, and of hubs of their own, need, in one fixture."""
 
-    serve = staticmethod(serve)
+    serve = staticmethod(serving)
     hub = staticmethod(ScriptedHub)
     env = staticmethod(env_json)
     start = staticmethod(start_json)

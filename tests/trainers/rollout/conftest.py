@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import random
-import socket
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +12,8 @@ import pytest
 
 from envhub_sdk import _retry
 from envhub_trainers._rollout import Generation
+
+from ...hubs import serving
 
 CORPUS = [
     "Thought: I go right to the goal. Action: right",
@@ -178,75 +175,17 @@ def kit() -> type[Kit]:
 # -- hubs -------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def serve(*arguments: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "envhub", "serve", *arguments, "--port", "0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
-
-
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """A hub with frozenlake, webshop, CartPole-v1 and an echo of endless episodes that can fail."""
     envs = ("frozenlake=8", "webshop=4", "echo=8", "gymnasium:CartPole-v1=2")
     faults = ("echo.fail_on=fail", "echo.exit_on=exit", "echo.hang_on=hang")
     arguments = [part for env in envs for part in ("--env", env)]
-    with serve(*arguments, *(part for fault in faults for part in ("--set", fault))) as where:
+    with serving(*arguments, *(part for fault in faults for part in ("--set", fault))) as where:
         yield where
-
-
-class Mortal:
-    """A real hub that can be killed and started again at its address."""
-
-    def __init__(self, *arguments: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._arguments = arguments
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "envhub", "serve", *self._arguments, "--port", str(self._port)]
-        self._process = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
-        assert json.loads(self._process.stdout.readline())["url"] == self.url
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-
-@pytest.fixture
-def mortal() -> Iterator[Callable[..., Mortal]]:
-    """Start real hubs that can be killed: `mortal("--env", …)`."""
-    hubs: list[Mortal] = []
-
-    def make(*arguments: str) -> Mortal:
-        hubs.append(Mortal(*arguments))
-        return hubs[-1]
-
-    yield make
-    for hub in hubs:
-        hub.kill()
 
 
 @pytest.fixture
 def answers() -> Callable[[Sequence[str]], Callable[[int], str]]:
     """Say these, one after another, and the last one for ever: `answers(["a", "b"])`."""
     return lambda texts: lambda number: texts[min(number, len(texts) - 1)]
-
-
-@pytest.fixture(scope="session")
-def serve_hub() -> Callable[..., contextlib.AbstractContextManager[str]]:
-    """Run another hub: `with serve_hub("--env", …) as url`."""
-    return serve

@@ -121,6 +121,7 @@ async def test_a_hub_that_dies_is_left_alone_until_it_is_back(two, mortal, event
             async with hubs.place(age) as place:
                 assert place is steady
         frail.start()
+        frail.wait()
         await eventually(lambda: other.lives)
         async with hubs.place(2), hubs.place(2):
             assert steady.playing == other.playing == 1

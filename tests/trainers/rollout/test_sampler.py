@@ -287,6 +287,7 @@ async def test_a_hub_that_is_restarted_loses_its_sessions_and_no_sample(mortal, 
     _, tasks = await walk(made, kit, chatml, 4, during)
     hub.kill()
     hub.start()
+    hub.wait()
     during.set()
     samples = await asyncio.gather(*tasks)
     await made.close()

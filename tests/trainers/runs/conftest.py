@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ import pytest
 
 from envhub_trainers import _endpoint
 from envhub_trainers._runs import Episode, Facts, WritableRun
+
+from ...hubs import serving
 
 HERE = Path(__file__).parent
 
@@ -29,57 +30,14 @@ def quick_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- hubs -------------------------------------------------------------------------------------------
 
 
-class HubProcess:
-    """A real hub that can be killed and started again at its address."""
-
-    def __init__(self, *arguments: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
-        self._arguments = arguments
-        self.start()
-        assert self._process.stdout is not None
-        self.url: str = json.loads(self._process.stdout.readline())["url"]
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "envhub", "serve", *self._arguments, "--port", str(self._port)]
-        self._process = subprocess.Popen(
-            [*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-
-    def change(self, *arguments: str) -> None:
-        """Start again, with other arguments."""
-        self._arguments = arguments
-        self.start()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-
-
-@pytest.fixture
-def start_hub() -> Iterator[Callable[..., HubProcess]]:
-    """Start hubs of one's own: `start_hub("--env", …)`."""
-    with contextlib.ExitStack() as hubs:
-
-        def start(*arguments: str) -> HubProcess:
-            hub = HubProcess(*arguments)
-            hubs.callback(hub.kill)
-            return hub
-
-        yield start
-
-
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
     """A hub that serves frozenlake, webshop, CartPole, and echo (3 steps an episode; "fail" fails it)."""
     envs = ("frozenlake=4", "webshop=4", "echo=4", "gymnasium:CartPole-v1=2")
     arguments = [part for env in envs for part in ("--env", env)]
     settings = ("--set", "echo.length=3", "--set", "echo.fail_on=fail")
-    hub = HubProcess(*arguments, *settings)
-    yield hub.url
-    hub.kill()
+    with serving(*arguments, *settings) as where:
+        yield where
 
 
 # -- the endpoint -----------------------------------------------------------------------------------

@@ -67,14 +67,14 @@ async def test_the_buyer_shops(url: str, tmp_path: Path) -> None:
 
 
 async def test_by_default_the_first_split_with_tasks_is_played(
-    start_hub: Callable[..., Any], tmp_path: Path
+    mortal: Callable[..., Any], tmp_path: Path
 ) -> None:
     games = tmp_path / "games"
     with pytest.raises(SystemExit):
         main(["data", "generate", "alfworld", "--out", str(games), "--scenes", "6"])
     shutil.rmtree(games / "json_2.1.1" / "train")
     settings = ("--set", f"alfworld.data_dir={games}", "--set", "alfworld.expert=true")
-    hub = start_hub("--env", "alfworld=2", *settings)
+    hub = mortal("--env", "alfworld=2", *settings)
     expert = _policies.load("expert", "alfworld")
     collected = await play(hub.url, "alfworld", expert, tmp_path / "run", limit=2)
     assert (collected.done, collected.successes) == (2, 2)
@@ -198,9 +198,9 @@ async def test_a_run_that_loses_too_much_stops(url: str, tmp_path: Path) -> None
 
 
 async def test_a_hub_that_dies_and_comes_back_costs_no_episode(
-    start_hub: Callable[..., Any], tmp_path: Path, eventually: Any
+    mortal: Callable[..., Any], tmp_path: Path, eventually: Any
 ) -> None:
-    hub = start_hub("--env", "echo=4", "--set", "echo.length=4")
+    hub = mortal("--env", "echo=4", "--set", "echo.length=4")
     half = asyncio.Event()
     gone = asyncio.Event()
     began = Counter[str]()
@@ -226,8 +226,8 @@ async def test_a_hub_that_dies_and_comes_back_costs_no_episode(
     assert all(episode.actions == ["1", "2", "3", "4"] for episode in episodes)
 
 
-async def test_a_hub_that_stays_away_ends_the_run(start_hub: Callable[..., Any], tmp_path: Path) -> None:
-    hub = start_hub("--env", "echo=2", "--set", "echo.length=3")
+async def test_a_hub_that_stays_away_ends_the_run(mortal: Callable[..., Any], tmp_path: Path) -> None:
+    hub = mortal("--env", "echo=2", "--set", "echo.length=3")
 
     async def policy(observation: str, info: Any) -> str:
         if (tmp_path / "run" / "episodes.jsonl").read_bytes().count(b"\n") >= 4:
@@ -244,15 +244,16 @@ async def test_a_hub_that_stays_away_ends_the_run(start_hub: Callable[..., Any],
 
 
 async def test_a_hub_that_comes_back_with_another_environment_stops_the_run(
-    start_hub: Callable[..., Any], tmp_path: Path
+    mortal: Callable[..., Any], tmp_path: Path
 ) -> None:
-    hub = start_hub("--env", "echo=2", "--set", "echo.length=3")
+    hub = mortal("--env", "echo=2", "--set", "echo.length=3")
     changed = asyncio.Event()
 
     async def waits(observation: str, info: Any) -> str:
         if not changed.is_set():
             await asyncio.to_thread(hub.kill)
-            hub.change("--env", "echo=2", "--set", "echo.length=4")
+            hub.arguments = ("--env", "echo=2", "--set", "echo.length=4")
+            hub.start()
             changed.set()
         return "x"
 
@@ -368,9 +369,9 @@ async def test_where_there_is_no_limit_of_steps_three_answers_are_enough(
 
 
 async def test_an_action_that_is_refused_is_said_to_the_model(
-    start_hub: Callable[..., Any], tmp_path: Path, chat_server: Any
+    mortal: Callable[..., Any], tmp_path: Path, chat_server: Any
 ) -> None:
-    hub = start_hub("--env", "frozenlake=1", "--max-body-bytes", "10000")
+    hub = mortal("--env", "frozenlake=1", "--max-body-bytes", "10000")
     server = chat_server("text: ```" + "up" * 8000 + "```")
     await chat(hub.url, server, tmp_path, limit=1)
     (episode,) = Run(tmp_path).episodes()
