@@ -26,9 +26,12 @@ class WideTransport(httpx.AsyncBaseTransport):
             response = await lane.handle_async_request(request)
             await response.aread()
             await response.aclose()
-            return response
-        finally:
-            self._idle.append(lane)
+        except BaseException:
+            # A request that was cancelled may hold the lane's only connection for good.
+            await lane.aclose()
+            raise
+        self._idle.append(lane)
+        return response
 
     async def aclose(self) -> None:
         """Close the connections; those in use are closed by their requests' end."""
