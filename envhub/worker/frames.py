@@ -81,7 +81,7 @@ class FrameReader:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Message]:
+    def feed(self, data: bytes | memoryview) -> Iterator[Message]:
         """Takes bytes and yields the messages they complete.
 
         Raises:
