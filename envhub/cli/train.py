@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from envhub.cli import CommandError
-from envhub_trainers._config import Algorithm, ConfigRefused, read, value_of
+from envhub_trainers._config import Algorithm, ConfigRefused, read, values_of
 
 if TYPE_CHECKING:
     from envhub_trainers._launch import Summary
@@ -64,7 +64,7 @@ def train(
         "openrlhf": list(context.args) or None,
     }
     try:
-        chosen = dict(value_of(text) for text in settings or [])
+        chosen = values_of(settings or [])
         chosen |= {key: value for key, value in flags.items() if value is not None}
         if resume and output is None:
             raise ConfigRefused("--resume: of which run? --output DIR")

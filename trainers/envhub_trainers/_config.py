@@ -9,14 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
-__all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Config", "ConfigRefused", "read", "value_of"]
+__all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Config", "ConfigRefused", "read", "values_of"]
 
 Algorithm = Literal["grpo", "ppo", "rloo", "reinforce", "dr_grpo"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
@@ -222,12 +222,26 @@ def read(file: Path | None, flags: Mapping[str, Any], base: Mapping[str, Any] | 
     return msgspec.structs.replace(config, output=f"runs/{name}-{config.algorithm}")
 
 
-def value_of(text: str) -> tuple[str, Any]:
-    """Take `KEY=VALUE` apart. The value is TOML; what is no TOML is a string.
+def values_of(texts: Iterable[str]) -> dict[str, Any]:
+    """Read each `KEY=VALUE`. A value is TOML; what is no TOML is a string.
 
     Raises:
-        ConfigRefused: There is no key or no value.
+        ConfigRefused: There is no key or no value, or two for one key contradict each other.
     """
+    values: dict[str, Any] = {}
+    said: dict[str, str] = {}
+    for text in texts:
+        key, value = _value_of(text)
+        before = said.setdefault(key, text)
+        if values.setdefault(key, value) != value:
+            raise ConfigRefused(
+                f"--set {before} and --set {text} contradict each other: leave one out; "
+                f'a list is written as one, as in --set \'{key}=["A", "B"]\''
+            )
+    return values
+
+
+def _value_of(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise ConfigRefused(f"--set takes KEY=VALUE, as in --set train.lr=1e-5, not {text!r}")

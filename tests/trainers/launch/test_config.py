@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from envhub_trainers._config import PRESETS, ConfigRefused, read, value_of
+from envhub_trainers._config import PRESETS, ConfigRefused, read, values_of
 
 BASE = {"algorithm": "grpo", "env": "frozenlake", "model": "some/model"}
 
@@ -63,12 +63,28 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
 
 
 def test_values_on_the_command_line_are_toml_or_else_text() -> None:
-    assert value_of("train.lr=1e-5") == ("train.lr", 1e-5)
-    assert value_of("train.asynchronous=true") == ("train.asynchronous", True)
-    assert value_of('hub.settings=["a.b=1"]') == ("hub.settings", ["a.b=1"])
-    assert value_of("data.split=test") == ("data.split", "test")
+    texts = [
+        "train.lr=1e-5",
+        "train.asynchronous=true",
+        'hub.settings=["a.b=1"]',
+        "data.split=test",
+        "train.lr=0.00001",
+    ]
+    assert values_of(texts) == {
+        "train.lr": 1e-5,
+        "train.asynchronous": True,
+        "hub.settings": ["a.b=1"],
+        "data.split": "test",
+    }
     with pytest.raises(ConfigRefused, match="KEY=VALUE"):
-        value_of("train.lr")
+        values_of(["train.lr"])
+
+
+def test_values_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(
+        ConfigRefused, match=r"--set train\.lr=1e-5 and --set train\.lr=1e-6 contradict each other"
+    ):
+        values_of(["train.lr=1e-5", "train.steps=2", "train.lr=1e-6"])
 
 
 @pytest.mark.parametrize("preset", PRESETS)
