@@ -68,7 +68,8 @@ def generate(
 ) -> None:
     """Generate games for ALFWorld in the official layout.
 
-    All can be won, and each has the commands that do it. Seed 0 and 200 scenes are the embedded games.
+    All can be won, and each has the commands that do it. The same seed makes the same games, with the same
+    task ids, in the same order; seed 0 and 200 scenes make the embedded ones.
     """
     data = import_from("alfworld", "envhub_alfworld.data")
     fifth = max(6, scenes // 5)
@@ -76,6 +77,8 @@ def generate(
     with _refusals(out), _bars() as report:
         data.write(out, seed, sizes, lambda done: report("generate games", done, scenes + 2 * fifth))
     _print_games(out, {"seed": seed}, as_json)
+    if not as_json:
+        console.print(f"\n{_beside_the_embedded(out)}", markup=False)
 
 
 def against(games: Path, python: str, as_json: bool) -> None:
@@ -124,6 +127,25 @@ def _print_difference(game: str, difference: Any) -> None:
     print_table((), rows)
 
 
+def _beside_the_embedded(folder: Path) -> str:
+    """Tell what generated games have to do with the embedded ones."""
+    open_library = import_from("alfworld", "envhub_alfworld.data").open_library
+    made, embedded = open_library(str(folder)).entries, open_library().entries
+    ids = {split: [entry.id for entry in entries] for split, entries in made.items()}
+    known = {split: [entry.id for entry in entries] for split, entries in embedded.items()}
+    shared = sum(len(set(ids[split]) & set(known[split])) for split in ids)
+    if ids == known:
+        words = "These are the embedded games: the same task ids, in the same order"
+    elif shared:
+        words = f"{shared} of them are embedded games, too, under the same task ids"
+    else:
+        words = "None of them is an embedded game"
+    return (
+        f"{words}. Task ids are SPLIT/FOLDER/TRIAL, tasks are in the order of their trials.\n"
+        "Served with data_dir, a folder's games are all there are: the embedded ones are not added."
+    )
+
+
 def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
     """Print how many games of each kind a folder has, and the command that serves them."""
     with _refusals(folder):
@@ -131,12 +153,23 @@ def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
     counts: dict[str, dict[str, int]] = library.counts()
     serve = f"envhub serve --env alfworld --set {shlex.quote(f'alfworld.data_dir={folder.resolve()}')}"
     if as_json:
-        print_json({"folder": folder, **facts, "digest": library.digest, "games": counts, "serve": serve})
+        print_json(
+            {
+                "folder": folder,
+                **facts,
+                "digest": library.digest,
+                "games": counts,
+                "left_out": library.left_out,
+                "serve": serve,
+            }
+        )
         return
     kinds = list(next(iter(counts.values())))
     rows = [(kind, *(counts[split][kind] for split in counts)) for kind in kinds]
     rows.append(("all", *(sum(games.values()) for games in counts.values())))
     print_table(("task type", *counts), rows, str(folder))
+    if library.left_out:
+        console.print(f"Left out, as published: {library.left_out}.", markup=False, soft_wrap=True)
     console.print(f"Next:\n  {serve}", markup=False)
 
 

@@ -7,8 +7,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envhub_alfworld.data import SPLITS, Library, open_library
+from envhub_alfworld.data import Library, open_library
 from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
+from envhub_alfworld.folder import SPLITS
 from envhub_alfworld.followed import FollowedState
 from envhub_alfworld.original import Original
 from envhub_alfworld.planner import plan
@@ -185,10 +186,13 @@ class AlfworldEnv:
         return self.shared.tasks(split)
 
     def data_info(self) -> dict[str, Any]:
-        """Return name and digest of the games, and how many there are in each split."""
+        """Return name and digest of the games, how many there are in each split, and which are left out."""
         library = self.shared
         games = {split: len(entries) for split, entries in library.entries.items()}
-        return {"name": library.name, "digest": library.digest, "games": games}
+        info = {"name": library.name, "digest": library.digest, "games": games}
+        if library.left_out:
+            info["note"] = f"left out, as published: {library.left_out}"
+        return info
 
     def get_state(self) -> dict[str, Any]:
         """Return the episode as JSON; `set_state` of any replica with the same games continues it."""
