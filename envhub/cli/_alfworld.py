@@ -76,9 +76,7 @@ def generate(
     sizes = {"train": scenes, "valid_seen": fifth, "valid_unseen": fifth}
     with _refusals(out), _bars() as report:
         data.write(out, seed, sizes, lambda done: report("generate games", done, scenes + 2 * fifth))
-    _print_games(out, {"seed": seed}, as_json)
-    if not as_json:
-        console.print(f"\n{_beside_the_embedded(out)}", markup=False)
+    _print_games(out, {"seed": seed}, as_json, _beside_the_embedded)
 
 
 def against(games: Path, python: str, as_json: bool) -> None:
@@ -127,12 +125,13 @@ def _print_difference(game: str, difference: Any) -> None:
     print_table((), rows)
 
 
-def _beside_the_embedded(folder: Path) -> str:
+def _beside_the_embedded(made: Any) -> str:
     """Tell what generated games have to do with the embedded ones."""
-    open_library = import_from("alfworld", "envhub_alfworld.data").open_library
-    made, embedded = open_library(str(folder)).entries, open_library().entries
-    ids = {split: [entry.id for entry in entries] for split, entries in made.items()}
-    known = {split: [entry.id for entry in entries] for split, entries in embedded.items()}
+    embedded = import_from("alfworld", "envhub_alfworld.data").open_library()
+    ids, known = (
+        {split: [entry.id for entry in entries] for split, entries in library.entries.items()}
+        for library in (made, embedded)
+    )
     shared = sum(len(set(ids[split]) & set(known[split])) for split in ids)
     if ids == known:
         words = "These are the embedded games: the same task ids, in the same order"
@@ -146,8 +145,10 @@ def _beside_the_embedded(folder: Path) -> str:
     )
 
 
-def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
-    """Print how many games of each kind a folder has, and the command that serves them."""
+def _print_games(
+    folder: Path, facts: dict[str, Any], as_json: bool, about: Callable[[Any], str] | None = None
+) -> None:
+    """Print how many games of each kind a folder has, what is to be said about them, and what serves them."""
     with _refusals(folder):
         library = import_from("alfworld", "envhub_alfworld.data").open_library(str(folder))
     counts: dict[str, dict[str, int]] = library.counts()
@@ -170,6 +171,8 @@ def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
     print_table(("task type", *counts), rows, str(folder))
     if library.left_out:
         console.print(f"Left out, as published: {library.left_out}.", markup=False, soft_wrap=True)
+    if about is not None:
+        console.print(about(library), markup=False)
     console.print(f"Next:\n  {serve}", markup=False)
 
 
