@@ -30,7 +30,7 @@ __all__ = ["AsyncHub"]
 T = TypeVar("T")
 
 ABANDONED_S = 5.0
-"""How long `close` waits for sessions that were being opened for somebody who was cancelled."""
+"""How long `close` waits for sessions that were being opened or closed for somebody who was cancelled."""
 
 
 class AsyncHub(BaseHub):
@@ -253,10 +253,7 @@ class AsyncHub(BaseHub):
             await asyncio.wait(self._abandoned, timeout=ABANDONED_S)
         for task in self._abandoned:
             task.cancel()
-        idle_s = self._heartbeat.idle_timeout_s()
-        sessions = await self._heartbeat.stop()
-        if sessions and not self._client.is_closed:
-            await self._tell_closed(sessions, idle_s)
+        await self._release(await self._heartbeat.stop())
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:
@@ -287,9 +284,7 @@ class AsyncHub(BaseHub):
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            task = asyncio.create_task(self._abandon(opening))
-            self._abandoned.add(task)
-            task.add_done_callback(self._abandoned.discard)
+            self._leave(asyncio.create_task(self._abandon(opening)))
             raise
 
     async def _abandon(self, opening: asyncio.Task[_wire.OpenedSessions]) -> None:
@@ -297,11 +292,27 @@ class AsyncHub(BaseHub):
             await self._release([session.id for session in (await opening).sessions])
 
     async def _release(self, sessions: Sequence[str]) -> None:
-        """Close sessions; one that the hub cannot be told about expires there."""
+        """Close sessions, also where the caller is cancelled meanwhile.
+
+        One that the hub cannot be told about expires there.
+        """
+        if not sessions:
+            return
         idle_s = self._heartbeat.idle_timeout_s(*sessions)
         self._heartbeat.drop(*sessions)
-        if sessions and not self._client.is_closed:
-            await self._tell_closed(sessions, idle_s)
+        if self._client.is_closed:
+            return
+        telling = asyncio.create_task(self._tell_closed(sessions, idle_s))
+        try:
+            await asyncio.shield(telling)
+        except asyncio.CancelledError:
+            self._leave(telling)
+            raise
+
+    def _leave(self, task: asyncio.Task[None]) -> None:
+        """Let something go on that nobody waits for any more, but `close`."""
+        self._abandoned.add(task)
+        task.add_done_callback(self._abandoned.discard)
 
     async def _tell_closed(self, sessions: Sequence[str], idle_s: float | None) -> None:
         try:

@@ -141,8 +141,9 @@ class HeartbeatThread:
         with self._lock:
             self._beats.add(session, idle_timeout_s, owner, beat)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="envhub-heartbeat", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="envhub-heartbeat", daemon=True)
+                thread.start()
+                self._thread = thread  # only now: an interrupt may have kept it from starting
         self._changed()
 
     def used(self, session: str) -> None:
@@ -232,7 +233,7 @@ class HeartbeatTask:
     def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
         """Keep a session alive from now on."""
         self._beats.add(session, idle_timeout_s, owner, beat)
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._loop = asyncio.get_running_loop()
             self._task = self._loop.create_task(self._run(), name="envhub-heartbeat")
         self._changed.set()
@@ -251,15 +252,12 @@ class HeartbeatTask:
         self._changed.set()
 
     async def stop(self) -> list[str]:
-        """Stop, and return the sessions that were still open."""
-        sessions = self._beats.sessions()
-        self.drop(*sessions)
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        return sessions
+        """Stop, and return the sessions that are still open, for the caller to drop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            self._task = None
+        return self._beats.sessions()
 
     def _collected(self) -> None:
         if self._loop is not None and not self._loop.is_closed():

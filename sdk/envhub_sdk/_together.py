@@ -9,14 +9,15 @@ Every step is executed once, as on its own: it carries its episode and index, wh
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from envhub_sdk import _calls, _results, _wire
 from envhub_sdk._calls import Call
-from envhub_sdk._exceptions import ApiError, EnvHubError, NotReady, UnexpectedAnswer
+from envhub_sdk._exceptions import ApiError, NotReady, UnexpectedAnswer
 
 LARGEST_BATCH = 256
 SLOW_S = 0.5
@@ -80,14 +81,15 @@ class Together:
     async def _one(self, step: _Step) -> None:
         item = step.item
         request = _wire.StepRequest(item.action, item.step_index, item.episode_id)
-        try:
+        with _failures_told([step]):
             reply: _wire.StepReply = await self._send(_calls.step(item.session_id, request, step.grace_s))
-        except EnvHubError as error:
-            _tell(step, error)
-        else:
             _tell(step, reply)
 
     async def _batch(self, steps: Sequence[_Step]) -> None:
+        with _failures_told(steps):
+            await self._batch_of(steps)
+
+    async def _batch_of(self, steps: Sequence[_Step]) -> None:
         began = time.monotonic()
         call = _calls.batch_step([step.item for step in steps], False, max(step.grace_s for step in steps))
         try:
@@ -97,10 +99,6 @@ class Together:
         except ApiError:  # about the batch, not about any step: one by one it may do
             for step in steps:
                 self._start(self._one(step))
-            return
-        except EnvHubError as error:
-            for step in steps:
-                _tell(step, error)
             return
         if time.monotonic() - began > SLOW_S:
             self._alone_until = time.monotonic() + ALONE_S
@@ -112,10 +110,24 @@ class Together:
                 _tell(step, answer)
 
 
-def _tell(step: _Step, answer: _wire.StepReply | EnvHubError) -> None:
+@contextlib.contextmanager
+def _failures_told(steps: Sequence[_Step]) -> Iterator[None]:
+    """Whatever ends a request ends the wait for its answers: nobody waits for ever."""
+    try:
+        yield
+    except Exception as error:
+        for step in steps:
+            _tell(step, error)
+    except asyncio.CancelledError:
+        for step in steps:
+            step.answer.cancel()
+        raise
+
+
+def _tell(step: _Step, answer: _wire.StepReply | Exception) -> None:
     if step.answer.done():  # its caller was cancelled
         return
-    if isinstance(answer, EnvHubError):
+    if isinstance(answer, Exception):
         step.answer.set_exception(answer)
     else:
         step.answer.set_result(answer)
