@@ -105,6 +105,8 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
     rollout = _rules.check(config)
     if importlib.util.find_spec("openrlhf") is None:
         raise ConfigRefused(f"OpenRLHF is not installed. On CPUs: {INSTALL}")
+    if not Path(config.model).is_dir():
+        _rules.check(msgspec.structs.replace(config, model=_description(config.model)))
     folder = RunFolder(Path(config.output))
     if folder.config.exists() and not resume:
         raise ConfigRefused(
@@ -112,7 +114,7 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
         )
     folder.path.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with _sigterm_as_interrupt(), Family() as family:
+    with _sigterm_as_interrupt(), _no_claim_without_a_step(folder), Family() as family:
         urls, env = _find_hub(config, folder, family, say)
         _write(config, msgspec.structs.replace(rollout, hubs=urls, env=env), folder, resume)
         made = plan(config, rollout, folder, resume=resume)
@@ -130,6 +132,33 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
             f"OpenRLHF ended with status {status}. Its last words, of {folder.log}:\n" + "\n".join(last_words)
         )
     return _summary(folder, time.monotonic() - started)
+
+
+def _description(model: str) -> str:
+    """The folder in Hugging Face's cache that has a model's config.json, which is fetched where need be.
+
+    Raises:
+        ConfigRefused: There is no such model, or nobody who could be asked.
+    """
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return str(Path(hf_hub_download(model, "config.json")).parent)
+    except (OSError, ValueError) as error:
+        raise ConfigRefused(
+            f"model: there is no folder {model}, and Hugging Face does not give a model of that name: "
+            + str(error).strip().partition("\n")[0]
+        ) from error
+
+
+@contextmanager
+def _no_claim_without_a_step(folder: RunFolder) -> Iterator[None]:
+    """Where nothing was trained there is nothing to go on with: the folder is free for another try."""
+    try:
+        yield
+    finally:
+        if not _steps(folder) and not any(folder.checkpoints.glob("*")):
+            folder.config.unlink(missing_ok=True)
 
 
 def _find_hub(config: Config, folder: RunFolder, family: Family, say: Say) -> tuple[list[str], str]:
@@ -222,10 +251,15 @@ def _line(found: Mapping[str, float], steps: int, seconds: float) -> str:
 
 
 def _summary(folder: RunFolder, seconds: float) -> Summary:
-    steps = [row for row in _metrics.rows(folder.metrics) if "timing/step_total" in row]
+    steps = _steps(folder)
     if not folder.model.is_dir() or not steps:
         raise RunFailed(f"OpenRLHF ended well and left no model at {folder.model}: see {folder.log}")
     return Summary(folder.model, int(steps[-1]["step"]), seconds, steps[0], steps[-1])
+
+
+def _steps(folder: RunFolder) -> list[_metrics.Metrics]:
+    """The numbers of the steps that were finished."""
+    return [row for row in _metrics.rows(folder.metrics) if "timing/step_total" in row]
 
 
 @contextmanager
