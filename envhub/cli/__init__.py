@@ -1,12 +1,19 @@
-"""The `envhub` command. One module a command; this one puts them together."""
+"""The `envhub` command. One module a command; this one puts them together.
+
+It imports next to nothing by itself: a Ctrl-C before `main` has begun shows a traceback.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-from envhub.spec import SpecError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it: 128 and the signal's number."""
 
 
 class CommandError(Exception):
@@ -32,10 +39,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Raises:
         SystemExit: always; 0 when all went well, 1 when a check failed, 2 for anything that was asked for
-            wrongly, which is printed as one message.
+            wrongly, which is printed as one message, 130 after Ctrl-C.
     """
     try:
+        _run(arguments)
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    try:
         from envhub.cli._app import app
+        from envhub.spec import SpecError
     except ModuleNotFoundError as missing:
         if missing.name not in ("typer", "rich", "click"):
             raise

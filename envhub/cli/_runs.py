@@ -7,7 +7,8 @@ import contextlib
 import dataclasses
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
+import signal
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -171,15 +172,17 @@ def play(hub: str | None, token: str | None, env: str, plan: Plan, choice: Choic
 
     Raises:
         CommandError: It can't be played.
-        typer.Exit: It was interrupted, and what was played is kept; or there is no episode at all.
+        typer.Exit: It was interrupted, by Ctrl-C or SIGTERM, and what was played is kept; or there is no
+            episode at all.
     """
     choice.check()
     try:
         with _quiet_sdk():
-            played = asyncio.run(_play(hub, token, env, plan, choice, out))
-    except KeyboardInterrupt:
+            played = asyncio.run(_until_sigterm(_play(hub, token, env, plan, choice, out)))
+    except (KeyboardInterrupt, asyncio.CancelledError) as told:
         errors.print(f"interrupted: what was played is in {out}; the same command goes on", markup=False)
-        raise typer.Exit(130) from None
+        number = signal.SIGINT if isinstance(told, KeyboardInterrupt) else signal.SIGTERM
+        raise typer.Exit(128 + number) from None
     if not played.collected.done:
         end(played.collected)
     return played
@@ -209,6 +212,22 @@ async def _play(
         raise CommandError(str(error)) from None
     except OSError as error:
         raise CommandError(f"can't write into {out}: {error.strerror or error}") from None
+
+
+async def _until_sigterm(playing: Coroutine[Any, Any, Played]) -> Played:
+    """Play, and be cancelled by SIGTERM as by Ctrl-C; a second one ends the process at once."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def told(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        loop.call_soon_threadsafe(task.cancel)
+
+    before = signal.signal(signal.SIGTERM, told)
+    try:
+        return await playing
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class _Waiting(logging.Handler):
