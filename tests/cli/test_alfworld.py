@@ -118,7 +118,7 @@ def test_a_comparison_needs_games_and_the_spec_with_two_engines(
     assert run("check", "echo", "--against", "textworld", "--games", str(tmp_path)) == 2
     assert "there is no other engine for echo" in capsys.readouterr().err
     assert run("check", "alfworld", "--against", "textworld", "--games", str(tmp_path)) == 2
-    assert "there are no games of" in capsys.readouterr().err
+    assert ": there are no games. A game is" in capsys.readouterr().err
 
 
 def test_a_comparison_without_the_original_says_what_to_install(

@@ -153,8 +153,9 @@ def _of_folder(place: Path, task_types: Sequence[str]) -> Library:
     if folder.MISSING in contents.left_out:
         _log.warning("%s: left out, as published: %s", place, left_out)
     if not entries:
-        why = f" (left out, as published: {left_out})" if left_out else ""
-        raise DataError(f"{place}: there are no games of {', '.join(task_types)}{why}. {folder.NEXT}")
+        kinds = "" if set(task_types) == set(TASKS) else f" of {', '.join(task_types)}"
+        why = f"; left out, as published: {left_out}" if left_out else ""
+        raise DataError(f"{place}: there are no games{kinds}{why}. {folder.NEXT}")
     return Library(str(place), f"sha256:{digest.hexdigest()}", entries, left_out)
 
 

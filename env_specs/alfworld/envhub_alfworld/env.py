@@ -11,7 +11,7 @@ from envhub_alfworld.data import Library, open_library
 from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
 from envhub_alfworld.folder import SPLITS
 from envhub_alfworld.followed import FollowedState
-from envhub_alfworld.original import Original
+from envhub_alfworld.original import Original, OriginalError
 from envhub_alfworld.planner import plan
 from envhub_alfworld.state import NOTHING, State
 
@@ -64,7 +64,7 @@ class AlfworldEnv:
 
         Raises:
             ValueError: There is no such mode or engine.
-            DataError, OriginalError: See `load_shared`.
+            DataError, InvalidOptions: See `load_shared`.
         """
         if mode not in MODES:
             raise ValueError(f"there is no mode {mode!r}. Use one of: {', '.join(MODES)}")
@@ -99,11 +99,14 @@ class AlfworldEnv:
 
         Raises:
             DataError: There is no such kind of task, there are no games, or some are damaged.
-            OriginalError: The published engine is asked for and can't be started.
+            InvalidOptions: The published engine is asked for and can't be started.
         """
         if config.get("engine") == "textworld":
             original = Original(config.get("textworld_python", ""))
-            original.start()
+            try:
+                original.start()
+            except OriginalError as reason:
+                raise InvalidOptions(str(reason)) from None
             original.close()
         return open_library(config["data_dir"], config["task_types"])
 
