@@ -8,9 +8,10 @@ import dataclasses
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -176,13 +177,13 @@ def play(hub: str | None, token: str | None, env: str, plan: Plan, choice: Choic
             episode at all.
     """
     choice.check()
+    sigterm = _Sigterm()
     try:
-        with _quiet_sdk():
-            played = asyncio.run(_until_sigterm(_play(hub, token, env, plan, choice, out)))
-    except (KeyboardInterrupt, asyncio.CancelledError) as told:
+        with _quiet_sdk(), sigterm:
+            played = asyncio.run(_play(hub, token, env, plan, choice, out))
+    except KeyboardInterrupt:
         errors.print(f"interrupted: what was played is in {out}; the same command goes on", markup=False)
-        number = signal.SIGINT if isinstance(told, KeyboardInterrupt) else signal.SIGTERM
-        raise typer.Exit(128 + number) from None
+        raise typer.Exit(128 + (signal.SIGTERM if sigterm.came else signal.SIGINT)) from None
     if not played.collected.done:
         end(played.collected)
     return played
@@ -214,20 +215,21 @@ async def _play(
         raise CommandError(f"can't write into {out}: {error.strerror or error}") from None
 
 
-async def _until_sigterm(playing: Coroutine[Any, Any, Played]) -> Played:
-    """Play, and be cancelled by SIGTERM as by Ctrl-C; a second one ends the process at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None
+class _Sigterm:
+    """While it lasts, SIGTERM does what Ctrl-C does; `came` tells which it was."""
 
-    def told(number: int, frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        loop.call_soon_threadsafe(task.cancel)
+    came = False
 
-    before = signal.signal(signal.SIGTERM, told)
-    try:
-        return await playing
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    def __enter__(self) -> None:
+        self._before = signal.signal(signal.SIGTERM, self._told)
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGTERM, self._before)
+
+    def _told(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        interrupt = signal.getsignal(signal.SIGINT)  # asyncio's own, which cancels
+        (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 class _Waiting(logging.Handler):
