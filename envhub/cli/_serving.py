@@ -232,7 +232,10 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
         if changed:
             console.print(f"    settings: {changed}", markup=False)
         if info.data:
-            console.print(f"    data: {escape(str(info.data['name']))}, {info.data['digest']}")
+            tasks = [f"{name} {split['tasks']:,}" for name, split in info.splits.items() if split["tasks"]]
+            counts = f"; tasks: {', '.join(tasks)}" if tasks else ""
+            line = f"    data: {info.data['name']}, {info.data['digest']}{counts}"
+            console.print(line, markup=False, soft_wrap=True)
             if info.data.get("note"):
                 console.print(f"    {info.data['note']}", markup=False, soft_wrap=True)
     console.print(f"  docs {url}/docs · metrics {url}/metrics · Ctrl-C stops\n\nPlay it from Python:\n")
