@@ -51,7 +51,7 @@ def test_a_client_may_leave_after_any_byte(
 def test_a_client_may_leave_after_it_has_asked(
     server: Any, client: httpx.Client, open_one: Any, wait_until: Callable[..., None], call: str, heard: int
 ) -> None:
-    """Before its answer has begun, or after its first byte. A repeat of an opening gives the same sessions."""
+    """Before its answer begins, or after its first byte. A repeat of an opening gives the same sessions."""
     for _ in range(20):
         session = open_one()["id"]
         more = {"request_id": secrets.token_hex(8)} if call in OPENING else {}
