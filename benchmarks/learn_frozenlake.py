@@ -11,7 +11,7 @@ random moves, 5 epochs, batches of 16, learning rate 2e-3; GRPO or PPO for 100 s
 episodes, batches of 32, learning rate 5e-4 (critic 2e-3), 4 moves an episode.
 
 Times on two cores beside many others (load 10 to 40): demonstrations and imitation 10 to 11 minutes, 100
-steps of GRPO 6 to 9, of which 2 to 3.5 until the first step. `--short` takes 5 minutes
+steps of GRPO 6 to 9, of which 2 to 3.5 until the first step. `--short` takes 6 minutes
 where little else runs.
 """
 
@@ -89,7 +89,7 @@ class Recipe:
         return 2 * (self.size - 1)
 
 
-SHORT: dict[str, Any] = {"steps": 50, "evaluate_every": 0}
+SHORT: dict[str, Any] = {"steps": 80, "evaluate_every": 0}
 
 
 @dataclass(frozen=True)
