@@ -5,6 +5,8 @@ It imports next to nothing by itself: a Ctrl-C before `main` has begun shows a t
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 TYPE_CHECKING = False
@@ -14,6 +16,21 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it: 128 and the signal's number."""
+
+
+class Starting:
+    """While it lasts, Ctrl-C ends the process at once: for imports, when nothing is under way.
+
+    An exception would be raised amid class bodies and finalizers, which lose it or make it another.
+    """
+
+    def __enter__(self) -> None:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
 
 
 class CommandError(Exception):
@@ -49,8 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(arguments: Sequence[str] | None) -> None:
     try:
-        from envhub.cli._app import app
-        from envhub.spec import SpecError
+        with Starting():
+            from envhub.cli._app import app
+            from envhub.spec import SpecError
     except ModuleNotFoundError as missing:
         if missing.name not in ("typer", "rich", "click"):
             raise
