@@ -2,6 +2,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -212,7 +213,9 @@ async def test_closing_never_fails_and_is_tried_once_without_patience(scripts: A
     assert closes == [5.0] * 3
 
 
-def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> None:
+def test_what_a_program_leaves_open_is_closed_at_its_end(
+    url: str, hub: Hub, wait_until: Callable[..., None]
+) -> None:
     program = (
         "import sys, envhub_sdk\n"
         "hub = envhub_sdk.Hub(sys.argv[1])\n"
@@ -220,9 +223,10 @@ def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> 
         "env.reset()\n"
         "print(len([s for s in hub.sessions() if s.labels]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program, url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert (done.stdout, done.stderr) == ("1\n", "")
-    assert [state for state in hub.sessions() if state.labels] == []
+    wait_until(lambda: [state for state in hub.sessions() if state.labels] == [])
 
 
 def test_wait_ready_waits_and_then_says_what_is_missing(
