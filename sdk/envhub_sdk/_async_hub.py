@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 from urllib.request import getproxies
@@ -47,9 +47,9 @@ class AsyncHub(BaseHub):
         patience_s: Seconds for which a request is sent again to a hub that has answered before and is away
             now: restarting, say, or behind a network that is down.
         transport: An httpx transport to use instead of the network.
-        batch_steps: Send the steps that are asked for at the same moment as one request: for many
-            environments whose steps are quick. An answer then waits for the slowest of its batch; after a
-            slow batch steps are sent one by one for a while.
+        batch_steps: Send the steps that are asked for at the same moment as one request, and the openings:
+            for many environments whose steps are quick. An answer then waits for the slowest of its batch;
+            after two slow batches in a row steps are sent one by one for a while.
 
     Raises:
         ValueError: `url` is no http or https URL, or `token` is not printable ASCII.
@@ -278,9 +278,9 @@ class AsyncHub(BaseHub):
                 pause = attempts.pause_after(error)
             await asyncio.sleep(pause)
 
-    async def _open(self, call: Call[_wire.OpenedSessions]) -> _wire.OpenedSessions:
+    async def _open(self, asking: Coroutine[Any, Any, _wire.OpenedSessions]) -> _wire.OpenedSessions:
         """Open sessions; where the caller is cancelled meanwhile, close them as soon as they are open."""
-        opening = asyncio.create_task(self._send(call))
+        opening = asyncio.create_task(asking)
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:

@@ -270,7 +270,8 @@ class HeartbeatTask:
                 self._changed.clear()
                 if wait_s > 0:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._changed.wait(), wait_s)
+                        async with asyncio.timeout(wait_s):  # wait_for loses a cancellation at that moment
+                            await self._changed.wait()
                     continue
                 await self._beat()
         finally:

@@ -365,3 +365,16 @@ def test_a_session_may_go_without_heartbeat(scripts: Any, beat: bool) -> None:
         env = client.make("echo", heartbeat=beat)
         env.reset()
         assert client._heartbeat._beats._entries["s0"].beat is beat
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_what_changes_just_before_a_hub_is_closed_does_not_keep_it_open(url: str, turns: int) -> None:
+    hub = AsyncHub(url)
+    env = await hub.make("echo")
+    await env.reset()
+    await asyncio.sleep(0)
+    hub._heartbeat._changed.set()  # as when somebody who held a session is gone
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    async with asyncio.timeout(60.0):
+        await hub.close()
