@@ -41,6 +41,8 @@ save_every = 1
 [rollout]
 max_turn_tokens = 8
 max_turns = 3
+hub_patience_s = 900
+episode_deadline_s = 1800
 [[rollout.reward]]
 type = "outcome"
 [[rollout.reward]]
@@ -163,7 +165,9 @@ def train(model: Path, tmp_path: Path, processes: Any) -> Iterator[Callable[...,
     runs: list[Run] = []
 
     def start(*arguments: str, fresh: bool = True) -> Run:
-        common = ["--config", str(config), "--model", str(model)] if fresh else ["--resume"]
+        common = ["--config", str(config)] if fresh else ["--resume"]
+        if fresh and "--model" not in arguments:
+            common += ["--model", str(model)]
         runs.append(Run(tmp_path / "run", [*arguments, *common]))
         return runs[-1]
 
