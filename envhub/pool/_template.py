@@ -133,7 +133,8 @@ class Template:
         ours.send(json.dumps({"load": self._order()}).encode())
         limit = self._served.limits.load_timeout_s
         try:
-            await asyncio.wait_for(asyncio.shield(self._loaded), limit)
+            async with asyncio.timeout(limit):  # wait_for of Python 3.11 may lose a cancellation
+                await asyncio.shield(self._loaded)
         except TimeoutError:
             self.kill()
             raise LoadFailed(
@@ -172,7 +173,8 @@ class Template:
         self._forked[number] = future
         limit = self._served.limits.load_timeout_s
         try:
-            return await asyncio.wait_for(future, limit)
+            async with asyncio.timeout(limit):
+                return await future
         except TimeoutError:
             self.alive = False
             with contextlib.suppress(ProcessLookupError):
@@ -300,7 +302,8 @@ class Template:
         unexpected, self.alive = self.alive, False
         await _within(LAST_WORDS_S, self._tasks[0])  # its workers may keep the pipe open
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), LAST_WORDS_S)
+            async with asyncio.timeout(LAST_WORDS_S):
+                await self._process.wait()
         status = self._process.returncode
         self._ended(self.pid, status)
         reason = "\n".join([f"the process ended with status {status}", *self._tail])
