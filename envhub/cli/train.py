@@ -43,6 +43,12 @@ def train(
     ray_address: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster to join. None: starts one.")
     ] = None,
+    wandb: Annotated[
+        str | None, typer.Option(metavar="PROJECT", help="Log to Weights & Biases too (WANDB_API_KEY).")
+    ] = None,
+    mlflow: Annotated[
+        str | None, typer.Option(metavar="URI", help="Log to this MLflow server or store too.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --output.")] = False,
     only_plan: Annotated[
         bool, typer.Option("--dry-run", help="Print OpenRLHF's command and what Ray needs, start nothing.")
@@ -61,6 +67,8 @@ def train(
         "output": None if output is None else str(output),
         "preset": preset,
         "resources.ray_address": ray_address,
+        "logs.wandb_project": wandb,
+        "logs.mlflow_uri": mlflow,
         "openrlhf": list(context.args) or None,
     }
     try:
@@ -94,6 +102,8 @@ def _show(done: Summary, as_json: bool) -> None:
                     "seconds": round(done.seconds, 1),
                     "first": dict(done.first),
                     "last": dict(done.last),
+                    "env_wait_share": round(done.env_wait_share, 4),
+                    "tokens_per_s": round(done.tokens_per_s, 1),
                 }
             )
         )
@@ -102,4 +112,8 @@ def _show(done: Summary, as_json: bool) -> None:
     for name in ("reward", "success", "turns", "kl"):
         if name in done.first and name in done.last:
             print(f"  {name:8} {done.first[name]:.3g} at the first step, {done.last[name]:.3g} at the last")
+    print(
+        f"  rollouts {done.tokens_per_s:.0f} sampled tokens a second; environments were waited for "
+        f"{done.env_wait_share:.1%} of the episodes' time"
+    )
     print(f"the model is {done.model}")

@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from envhub_trainers._settings import OutcomeReward, Reward, RolloutTable
+
 __all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Config", "ConfigRefused", "read", "values_of"]
 
 Algorithm = Literal["grpo", "ppo", "rloo", "reinforce", "dr_grpo"]
@@ -133,7 +135,9 @@ class LogsTable(_Table, frozen=True, kw_only=True):
     """Where numbers go, beside the terminal, `metrics.jsonl` and TensorBoard."""
 
     wandb_project: str | None = None
-    """Needs WANDB_API_KEY in the environment."""
+    """A project of Weights & Biases; needs WANDB_API_KEY in the environment."""
+    mlflow_uri: str | None = None
+    """A server or store of MLflow: `http://…`, `sqlite:///FILE`; the experiment is MLFLOW_EXPERIMENT_NAME."""
     every: Count = 1
     """Steps between entries."""
 
@@ -154,8 +158,9 @@ class Config(_Table, frozen=True, kw_only=True):
     train: TrainTable = TrainTable()
     resources: ResourcesTable = ResourcesTable()
     logs: LogsTable = LogsTable()
-    rollout: dict[str, Any] = {}
-    """How episodes are played: the keys of `RolloutSettings`, without hubs and env."""
+    rollout: RolloutTable = RolloutTable()
+    reward: list[Reward] = msgspec.field(default_factory=lambda: [OutcomeReward()])
+    """The parts of an episode's reward, which are added up."""
     openrlhf: list[str] = []
     """Flags for OpenRLHF, as they are."""
 
@@ -164,6 +169,19 @@ class Config(_Table, frozen=True, kw_only=True):
         """Steps of the whole run."""
         return self.data.tasks // self.train.prompts_per_step * self.data.epochs
 
+    @property
+    def episodes_per_step(self) -> int:
+        """Episodes whose rollouts are one step."""
+        return self.train.prompts_per_step * self.train.samples_per_prompt
+
+
+ELSEWHERE = {
+    "env": "it is env, at the top",
+    "hubs": "it is hub.urls",
+    "reward": "it is reward, a list at the top: [[reward]]",
+    "token": "it is ENVHUB_TOKEN in the environment",
+}
+"""What the agent executor is told of which another key, or none, is the place in a run's configuration."""
 
 _GPU = {"device": "gpu", "dtype": "bf16", "gpus": 8, "zero_stage": 3}
 _LARGE = {"prompts_per_step": 128, "batch_size": 128, "micro_batch_size": 2, "max_tokens": 8192}
@@ -279,6 +297,10 @@ def _explained(message: str) -> str:
     unknown = re.search(r"unknown field `(.*)`", said)
     if unknown is None:
         return f"{place}: {said[0].lower()}{said[1:]}" if place else said
+    if place.startswith("reward["):
+        return f"{place}.{unknown[1]}: no such key of a part of that type"
+    if place == "rollout" and unknown[1] in ELSEWHERE:
+        return f"rollout.{unknown[1]}: is no key of this table: {ELSEWHERE[unknown[1]]}"
     table: Any = Config
     for name in filter(None, place.split(".")):
         table = next(field.type for field in msgspec.structs.fields(table) if field.name == name)

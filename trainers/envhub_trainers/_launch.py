@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -28,6 +29,7 @@ import msgspec
 from envhub_sdk import EnvHubError, Hub
 from envhub_trainers import _dataset, _metrics, _rules
 from envhub_trainers._config import Config, ConfigRefused
+from envhub_trainers._mlflow import MlflowRun
 from envhub_trainers._plan import Plan, RunFolder, plan
 from envhub_trainers._processes import Family
 from envhub_trainers._settings import RolloutSettings
@@ -60,6 +62,10 @@ class Summary:
     """The numbers of its first step."""
     last: Mapping[str, float]
     """The numbers of its last step."""
+    env_wait_share: float
+    """Share of the episodes' time that passed waiting for the environment, over all steps."""
+    tokens_per_s: float
+    """Tokens that were sampled in a second of rollouts, over all steps."""
 
 
 def saved(output: str) -> dict[str, Any]:
@@ -125,8 +131,11 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
         )
         say(f"everything OpenRLHF says is in {folder.log}; the first step takes a while: Ray and vLLM start")
         program = [sys.executable, "-m", "envhub_trainers._driver", str(folder.plan)]
-        process = family.start(program, made.environment)
-        status, last_words = _follow(process, config, folder, say, verbose)
+        with _mlflow(config, folder) as mlflow:
+            process = family.start(program, made.environment)
+            status, last_words = _follow(process, config, folder, mlflow, say, verbose)
+            if mlflow is not None:
+                mlflow.ended_well = status == 0
     if status != 0:
         raise RunFailed(
             f"OpenRLHF ended with status {status}. Its last words, of {folder.log}:\n" + "\n".join(last_words)
@@ -207,7 +216,12 @@ def _write(config: Config, rollout: RolloutSettings, folder: RunFolder, resume: 
 
 
 def _follow(
-    process: subprocess.Popen[str], config: Config, folder: RunFolder, say: Say, verbose: bool
+    process: subprocess.Popen[str],
+    config: Config,
+    folder: RunFolder,
+    mlflow: MlflowRun | None,
+    say: Say,
+    verbose: bool,
 ) -> tuple[int, list[str]]:
     """Read what OpenRLHF prints until it ends: all of it into the log, its steps to the user."""
     kept: deque[str] = deque(maxlen=LINES_KEPT)
@@ -225,7 +239,10 @@ def _follow(
                 found = None
             if found is not None:
                 recent.append(found)
+                found = found | _metrics.pace(found, config.episodes_per_step)
                 _metrics.append(found, metrics)
+                if mlflow is not None:
+                    mlflow.log(found)
             if verbose:
                 say(line.rstrip())
             elif found is not None and "step" in found:
@@ -233,7 +250,7 @@ def _follow(
     return process.wait(), list(kept)
 
 
-SHOWN = ("reward", "success", "turns", "masked", "kl", "ppo_clip_ratio", "env_wait_share")
+SHOWN = ("reward", "success", "turns", "masked", "kl", "ppo_clip_ratio", "env_wait_share", "tokens_per_s")
 
 
 def _line(found: Mapping[str, float], steps: int, seconds: float) -> str:
@@ -254,12 +271,42 @@ def _summary(folder: RunFolder, seconds: float) -> Summary:
     steps = _steps(folder)
     if not folder.model.is_dir() or not steps:
         raise RunFailed(f"OpenRLHF ended well and left no model at {folder.model}: see {folder.log}")
-    return Summary(folder.model, int(steps[-1]["step"]), seconds, steps[0], steps[-1])
+    shares = [step["env_wait_share"] for step in steps if "env_wait_share" in step]
+    rates = [step["tokens_per_s"] for step in steps if "tokens_per_s" in step]
+    return Summary(
+        folder.model,
+        int(steps[-1]["step"]),
+        seconds,
+        steps[0],
+        steps[-1],
+        env_wait_share=statistics.fmean(shares or [0.0]),
+        tokens_per_s=statistics.fmean(rates or [0.0]),
+    )
 
 
 def _steps(folder: RunFolder) -> list[_metrics.Metrics]:
     """The numbers of the steps that were finished."""
     return [row for row in _metrics.rows(folder.metrics) if "timing/step_total" in row]
+
+
+@contextmanager
+def _mlflow(config: Config, folder: RunFolder) -> Iterator[MlflowRun | None]:
+    """The run in MLflow, where that was asked for; it has failed unless it is said to have ended well."""
+    if config.logs.mlflow_uri is None:
+        yield None
+        return
+    tables = {"train": config.train, "resources": config.resources, "data": config.data}
+    parameters = {
+        f"{table}.{key}": value
+        for table, values in tables.items()
+        for key, value in msgspec.structs.asdict(values).items()
+    }
+    about = {"algorithm": config.algorithm, "env": config.env, "model": config.model}
+    run = MlflowRun(config.logs.mlflow_uri, folder.path.name, folder.mlflow, about | parameters)
+    try:
+        yield run
+    finally:
+        run.close()
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from envhub_sdk import AsyncEnv, BodyTooLarge, InvalidAction
 from envhub_trainers._actions import Form, FormatError, fit
 from envhub_trainers._chat import Chat
-from envhub_trainers._prompts import Prompt, View
+from envhub_trainers._prompts import Prompt, View, answers_allowed
 
 __all__ = [
     "Agent",
@@ -80,7 +80,7 @@ class Limits:
     max_tokens: int
     """Of the whole conversation: the model's context."""
     max_turns: int
-    """Answers of the model, with those that could not be used."""
+    """Answers of the model, with those that could not be used; the environment may allow fewer."""
     max_turn_tokens: int | None = None
     """Of one answer; None: whatever the context has room for."""
 
@@ -186,6 +186,7 @@ class Episode:
         self._env = env
         self._agent = agent
         self._engine = engine
+        self._max_turns = answers_allowed(env.env_info, agent.limits.max_turns) or agent.limits.max_turns
         self._ends_at: float | None = None
         self._info: Mapping[str, Any] = {}
         self._before: Any = None
@@ -314,15 +315,13 @@ class Episode:
         into = self.rollout
         if into.terminated or into.truncated_by:
             return True
-        if len(into.turns) >= self._agent.limits.max_turns:
+        if len(into.turns) >= self._max_turns:
             into.truncated_by = "turns"
         return into.truncated_by is not None
 
     def _view(self, problem: str | None) -> View:
         turns = len(self.rollout.turns)
-        return View(
-            self.rollout.final, self._info, turns, self._agent.limits.max_turns - turns, problem, self._before
-        )
+        return View(self.rollout.final, self._info, turns, self._max_turns - turns, problem, self._before)
 
 
 def _check(sampled: Generation, most: int) -> None:

@@ -111,6 +111,7 @@ class Sample:
             "success": float(played and rollout.success),
             "env_return": rollout.episode_return if played else 0.0,
             "turns": float(turns),
+            "sampled_tokens": float(sum(turn.end - turn.start for turn in rollout.turns)),
             "invalid_actions": float(sum(turn.invalid for turn in rollout.turns)),
             "format_errors": float(sum(not turn.well_formed for turn in rollout.turns)),
             "truncated_by_limit": float(rollout.truncated_by in ("turns", "context", "time")),

@@ -5,18 +5,19 @@ from pathlib import Path
 import pytest
 
 from envhub_trainers._config import PRESETS, ConfigRefused, read, values_of
+from envhub_trainers._settings import FormatReward
 
 BASE = {"algorithm": "grpo", "env": "frozenlake", "model": "some/model"}
 
 
 def test_flags_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    file.write_text("[train]\nlr = 0.5\nkl_coef = 0.25\n[[rollout.reward]]\ntype = 'outcome'\n")
+    file.write_text("[train]\nlr = 0.5\nkl_coef = 0.25\n[[reward]]\ntype = 'format'\nweight = 0.5\n")
     config = read(file, {**BASE, "train.lr": 0.125})
     assert config.train.lr == 0.125
     assert config.train.kl_coef == 0.25
     assert config.train.lr_warmup == PRESETS["cpu-tiny"]["train"]["lr_warmup"]
-    assert config.rollout["reward"] == [{"type": "outcome"}]
+    assert config.reward == [FormatReward(weight=0.5)]
     assert config.output == "runs/frozenlake-grpo"
 
 
@@ -47,6 +48,19 @@ def test_the_preset_may_come_from_the_file(tmp_path: Path) -> None:
         ({"preset": "huge"}, "preset: there is no 'huge'; there are cpu-tiny, one-node-8gpu, multi-node"),
         ({"hub.urls": "http://one"}, "hub.urls: expected `array`, got `str`"),
         ({"env.name": "x"}, "env.name: env is no table"),
+        ({"rollout.max_turnz": 3}, "rollout.max_turnz: no such key; did you mean max_turns?"),
+        ({"rollout.max_turns": 0}, "rollout.max_turns: expected `int` >= 1"),
+        ({"rollout.hubs": ["http://one"]}, "rollout.hubs: is no key of this table: it is hub.urls"),
+        ({"rollout.reward": [{"type": "outcome"}]}, "rollout.reward: is no key of this table: it is reward"),
+        ({"rollout.token": "t"}, "rollout.token: is no key of this table: it is ENVHUB_TOKEN"),
+        ({"reward": {"type": "outcome"}}, "reward: expected `array`, got `object`"),
+        ({"reward": [{"type": "luck"}]}, "reward[0].type: invalid value 'luck'"),
+        (
+            {"reward": [{"type": "outcome"}, {"type": "model"}]},
+            "reward[1]: object missing required field `url`",
+        ),
+        ({"reward": [{"type": "format", "weight": "much"}]}, "reward[0].weight: expected `float`, got `str`"),
+        ({"reward": [{"type": "format", "wait": 1}]}, "reward[0].wait: no such key"),
     ],
 )
 def test_what_can_not_be_used_is_refused_by_its_key(flags: dict[str, object], said: str) -> None:
