@@ -43,9 +43,9 @@ max_turn_tokens = 8
 max_turns = 3
 hub_patience_s = 900
 episode_deadline_s = 1800
-[[rollout.reward]]
+[[reward]]
 type = "outcome"
-[[rollout.reward]]
+[[reward]]
 type = "function"
 call = "{call}"
 """
