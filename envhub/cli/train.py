@@ -57,6 +57,9 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan or the summary as JSON.")] = False,
 ) -> None:
     """Train a model on the episodes it plays. Flags of OpenRLHF may follow after --."""
+    from rich.console import Console
+
+    from envhub.cli._bar import Bar
     from envhub_trainers._launch import RunFailed, dry_run, launch, saved
 
     flags: dict[str, Any] = {
@@ -81,9 +84,8 @@ def train(
             plan = dry_run(configuration, resume=resume)
             print(json.dumps(plan.to_dict(), indent=2) if as_json else plan)
             return
-        done = launch(
-            configuration, resume=resume, say=lambda line: typer.echo(line, err=as_json), verbose=verbose
-        )
+        with Bar(Console(stderr=as_json)) as bar:
+            done = launch(configuration, resume=resume, say=bar.say, progress=bar.progress, verbose=verbose)
     except (ConfigRefused, RunFailed) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:

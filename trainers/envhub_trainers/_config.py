@@ -295,6 +295,9 @@ def _explained(message: str) -> str:
     said, _, path = message.partition(" - at `$")
     place = path.rstrip("`").lstrip(".").removesuffix("[...]")
     unknown = re.search(r"unknown field `(.*)`", said)
+    if place.startswith("reward[") and place.endswith("].type"):
+        kinds = [str(kind.__struct_config__.tag) for kind in get_args(Reward)]
+        return f"{place}: {said[0].lower()}{said[1:]}; there are {', '.join(kinds)}"
     if unknown is None:
         return f"{place}: {said[0].lower()}{said[1:]}" if place else said
     if place.startswith("reward["):

@@ -45,6 +45,8 @@ LINES_KEPT = 30
 """Of OpenRLHF's last words, for the report of a run that failed."""
 
 Say = Callable[[str], None]
+Progress = Callable[[int, int], None]
+"""Is told after each step how many are done, and of how many."""
 
 
 class RunFailed(RuntimeError):
@@ -94,13 +96,21 @@ def dry_run(config: Config, *, resume: bool = False) -> Plan:
     return plan(config, rollout, RunFolder(Path(config.output)), resume=resume)
 
 
-def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> Summary:
+def launch(
+    config: Config,
+    *,
+    resume: bool,
+    say: Say,
+    progress: Progress = lambda done, of: None,
+    verbose: bool = False,
+) -> Summary:
     """Train, and wait for the end of it.
 
     Args:
         config: What.
         resume: Go on from the last checkpoint in the run's folder.
         say: Is told what happens, line by line.
+        progress: Is told how far it is.
         verbose: Tell all that OpenRLHF prints, which is in the run's `train.log` anyway.
 
     Raises:
@@ -133,7 +143,7 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
         program = [sys.executable, "-m", "envhub_trainers._driver", str(folder.plan)]
         with _mlflow(config, folder) as mlflow:
             process = family.start(program, made.environment)
-            status, last_words = _follow(process, config, folder, mlflow, say, verbose)
+            status, last_words = _follow(process, config, folder, mlflow, say, progress, verbose)
             if mlflow is not None:
                 mlflow.ended_well = status == 0
     if status != 0:
@@ -221,6 +231,7 @@ def _follow(
     folder: RunFolder,
     mlflow: MlflowRun | None,
     say: Say,
+    progress: Progress,
     verbose: bool,
 ) -> tuple[int, list[str]]:
     """Read what OpenRLHF prints until it ends: all of it into the log, its steps to the user."""
@@ -243,6 +254,8 @@ def _follow(
                 _metrics.append(found, metrics)
                 if mlflow is not None:
                     mlflow.log(found)
+                if "timing/step_total" in found:
+                    progress(int(found["step"]), config.steps)
             if verbose:
                 say(line.rstrip())
             elif found is not None and "step" in found:

@@ -54,7 +54,7 @@ def test_the_preset_may_come_from_the_file(tmp_path: Path) -> None:
         ({"rollout.reward": [{"type": "outcome"}]}, "rollout.reward: is no key of this table: it is reward"),
         ({"rollout.token": "t"}, "rollout.token: is no key of this table: it is ENVHUB_TOKEN"),
         ({"reward": {"type": "outcome"}}, "reward: expected `array`, got `object`"),
-        ({"reward": [{"type": "luck"}]}, "reward[0].type: invalid value 'luck'"),
+        ({"reward": [{"type": "luck"}]}, "reward[0].type: invalid value 'luck'; there are outcome, format,"),
         (
             {"reward": [{"type": "outcome"}, {"type": "model"}]},
             "reward[1]: object missing required field `url`",
