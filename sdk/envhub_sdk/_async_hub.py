@@ -268,11 +268,17 @@ class AsyncHub(BaseHub):
 
     async def _send(self, call: Call[T]) -> T:
         attempts = _retry.Attempts(call, self._retries, self._patience)
+        task = asyncio.current_task()
+        cancelled = task.cancelling() if task else 0
         while True:
             request = self._request(self._client, call)
             try:
-                with _exceptions.transport_errors(request, call.session):
-                    response = await self._client.send(request)
+                try:
+                    with _exceptions.transport_errors(request, call.session):
+                        response = await self._client.send(request)
+                finally:
+                    if task and task.cancelling() > cancelled:  # a transport may take it for its own timeout
+                        raise asyncio.CancelledError
                 return self._result(call, response)
             except EnvHubError as error:
                 pause = attempts.pause_after(error)

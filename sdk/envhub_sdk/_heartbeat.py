@@ -25,6 +25,8 @@ from envhub_sdk._exceptions import EnvHubError, SessionGone
 BEATS_PER_TIMEOUT = 3
 """How often a session is renewed within its idle timeout, so that a lost keepalive does no harm."""
 
+CANCEL_S = 1.0
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -254,8 +256,10 @@ class HeartbeatTask:
     async def stop(self) -> list[str]:
         """Stop, and return the sessions that are still open, for the caller to drop."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+            task = self._task
+            while not task.done():  # more than once, should what it waits for lose the cancellation
+                task.cancel()
+                await asyncio.wait([task], timeout=CANCEL_S)
             self._task = None
         return self._beats.sessions()
 

@@ -219,3 +219,29 @@ async def test_steps_in_a_request_that_ends_unheard_of_end_too(
         for step in stepping:
             assert step.done()
             assert step.cancelled() or not isinstance(step.exception(), EnvHubError)
+
+
+@pytest.mark.parametrize("lost_in", ["an error", "an answer"])
+async def test_a_cancellation_that_the_network_loses_is_not_lost(scripts: Any, lost_in: str) -> None:
+    """A timeout of anyio that ends at the same moment takes it for its own."""
+    script, asked = scripts.hub(), asyncio.Event()
+
+    async def network(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/step"):
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if lost_in == "an error":
+                    raise httpx.ReadTimeout("slow") from None
+                return httpx.Response(200, json=scripts.step(0))
+        return script(request)  # type: ignore[no-any-return]
+
+    async with AsyncHub("http://hub.test", transport=httpx.MockTransport(network)) as client:
+        env = await client.make("echo")
+        await env.reset()
+        stepping = asyncio.create_task(env.step("a"))
+        await asked.wait()
+        stepping.cancel()
+        await asyncio.wait([stepping], timeout=GIVE_UP_S)
+        assert stepping.cancelled()
