@@ -19,7 +19,7 @@ INTERRUPTED = 130
 
 
 class Starting:
-    """While it lasts, Ctrl-C ends the process at once: for imports, when nothing is under way.
+    """While it lasts, Ctrl-C ends the process at once: for imports, and where nothing is to be tidied up.
 
     An exception would be raised amid class bodies and finalizers, which lose it or make it another.
     """

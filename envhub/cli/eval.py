@@ -88,11 +88,11 @@ def run(
         policy, endpoint, model, random_moves, prompt, form, temperature, max_tokens, answer_timeout
     )
     played = _runs.play(hub, token, env, plan, choice, out)
-    found = _asked(lambda: evaluate(Run(out), by))
-    with Starting():
+    with Starting():  # what was played is kept, and the report is made anew by the same command
         from envhub_trainers import _chart, _report
 
-    _write(out, "report", found, _report.evaluation(found), lambda file: _chart.evaluation(found, file))
+        found = _asked(lambda: evaluate(Run(out), by))
+        _write(out, "report", found, _report.evaluation(found), lambda file: _chart.evaluation(found, file))
     if as_json:
         print_json(_plain(found))
     else:
