@@ -106,7 +106,7 @@ class Sample:
         rollout = self.rollout
         played = not self.masked
         turns = len(rollout.turns)
-        lived = rollout.env_s + rollout.engine_s
+        lived = self.seconds - self.waited_s
         return {
             "success": float(played and rollout.success),
             "env_return": rollout.episode_return if played else 0.0,
@@ -118,7 +118,7 @@ class Sample:
             "masked": float(self.masked),
             "faults": float(len(self.faults)),
             "env_wait_s": rollout.env_s,
-            "env_wait_share": rollout.env_s / lived if lived else 0.0,
+            "env_wait_share": rollout.env_s / lived if lived > 0.0 else 0.0,
             "episode_s": self.seconds,
             "replica_wait_s": self.waited_s,
             "engine_wait_s": rollout.engine_s,
