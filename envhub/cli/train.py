@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envhub.cli import CommandError
+from envhub.cli import CommandError, Starting
 from envhub_trainers._config import Algorithm, ConfigRefused, read, values_of
 
 if TYPE_CHECKING:
@@ -57,10 +57,11 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan or the summary as JSON.")] = False,
 ) -> None:
     """Train a model on the episodes it plays. Flags of OpenRLHF may follow after --."""
-    from rich.console import Console
+    with Starting():
+        from rich.console import Console
 
-    from envhub.cli._bar import Bar
-    from envhub_trainers._launch import RunFailed, dry_run, launch, saved
+        from envhub.cli._bar import Bar
+        from envhub_trainers._launch import RunFailed, dry_run, launch, saved
 
     flags: dict[str, Any] = {
         "algorithm": algorithm,
