@@ -6,6 +6,7 @@ import functools
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -21,6 +22,11 @@ from .hubs import Mortal, serving
 
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # What a script puts in the background (`pytest &`) is deaf to Ctrl-C, and so would be everything that it
+    # starts: among it the servers that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE_S = 60.0
