@@ -2,15 +2,56 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import select
+import socket
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from types import TracebackType
-from typing import Optional
+from typing import Any, Optional
 
-from .settings import Completed, Result, Settings
+from . import launcher
+from .settings import BACKENDS, Completed, Refused, Result, SandboxError, Settings
+from .shell import Shell
+from .terminal import prompt_command
+
+START_S = 30.0
+"""How long a sandbox may take to come up on a machine that is busy with others."""
+PATH = launcher.ENVIRONMENT["PATH"]
+ENVIRONMENT = {
+    "HOME": "/root",
+    "LANG": "C.UTF-8",
+    "LOGNAME": "root",
+    "PATH": PATH,
+    "SHELL": "/bin/bash",
+    "TERM": "dumb",
+    "USER": "root",
+}
+MAX_ORDER = 150_000
 
 
 class Sandbox:
     """One sandbox; made by `start`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._made = 0
+        self._ended: dict[int, int] = {}
+        self._shell = Shell(self)
+        self.exited: Optional[int] = None
+        """The exit code of the shell that is gone and not yet replaced."""
+        self.waits: Optional[bool] = None
+        """What the last question answered: whether the program in front waits for input."""
+        with theirs:
+            try:
+                self._number: Optional[int] = launcher.start(_order(settings, self._shell.token), theirs)
+            except BaseException:
+                self._control.close()
+                raise
 
     @classmethod
     def start(cls, settings: Settings) -> Sandbox:
@@ -19,11 +60,22 @@ class Sandbox:
         Raises:
             Refused: None can be made safely here.
         """
-        raise NotImplementedError
+        _check(settings)
+        box = cls(settings)
+        try:
+            box._shell.greet(START_S)
+        except BaseException:
+            box.close()
+            raise
+        return box
 
     def run(self, command: str, *, timeout_s: float, limit_bytes: int) -> Result:
-        """Types a script into the login shell and waits for its end."""
-        raise NotImplementedError
+        """Types a script into the login shell and waits for its end.
+
+        Raises:
+            SandboxError: The sandbox is gone.
+        """
+        return self._shell.run(command, timeout_s, limit_bytes)
 
     def exec(
         self,
@@ -35,19 +87,69 @@ class Sandbox:
         user: str = "root",
         limit_bytes: int = 1 << 20,
     ) -> Completed:
-        """Runs a fresh process beside the shell, in `settings.cwd`; no `argv[0]` inside: exit code 127."""
-        raise NotImplementedError
+        """Runs a fresh process beside the shell, in `settings.cwd`; no such program inside: exit code 127.
+
+        Its children may outlive it. `env` is added to a plain environment of root's.
+
+        Raises:
+            SandboxError: The sandbox is gone, or has no process or memory left for it.
+            ValueError: Arguments and environment are too large (150 kB), or contain NUL.
+        """
+        order = {"do": "exec", "argv": list(argv), "env": {**ENVIRONMENT, **(env or {})}, "user": user}
+        if any("\0" in text for text in (*order["argv"], *order["env"], *order["env"].values())):
+            raise ValueError("an argument or a variable contains NUL")
+        source, sink = os.pipe()
+        out, out_end = os.pipe()
+        err, err_end = os.pipe()
+        try:
+            number = self._begin(order, [source, out_end, err_end, out, err])
+            for theirs in (source, out_end, err_end):
+                os.close(theirs)
+            source = out_end = err_end = -1
+            texts = {out: bytearray(), err: bytearray()}
+            sinks = {sink: memoryview(stdin)}
+            sink = -1
+            code = self._follow(number, texts, sinks, timeout_s, limit_bytes)
+            self.send({"do": "release", "id": number})
+            return Completed(code, bytes(texts[out][:limit_bytes]), bytes(texts[err][:limit_bytes]))
+        finally:
+            for end in (source, sink, out, out_end, err, err_end):
+                if end >= 0:
+                    os.close(end)
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
-        """Writes a file inside, its folders included."""
-        raise NotImplementedError
+        """Writes a file inside, its folders included; OSError as `open` raises it."""
+        source, sink = os.pipe()
+        try:
+            number = self._begin({"do": "write", "path": path, "mode": mode}, [source])
+        except BaseException:
+            os.close(sink)
+            raise
+        finally:
+            os.close(source)
+        self._finish(number, path, {}, {sink: memoryview(data)}, 0)
 
     def read(self, path: str, *, limit_bytes: int = 1 << 20) -> bytes:
         """Reads a regular file inside, at most so many bytes; OSError as `open` raises it."""
-        raise NotImplementedError
+        source, sink = os.pipe()
+        try:
+            try:
+                number = self._begin({"do": "read", "path": path, "limit": limit_bytes}, [sink])
+            finally:
+                os.close(sink)
+            texts = {source: bytearray()}
+            self._finish(number, path, texts, {}, limit_bytes)
+            return bytes(texts[source])
+        finally:
+            os.close(source)
 
     def close(self) -> None:
         """Ends it; nothing of it runs or is mounted when this returns. A second call does nothing."""
+        number, self._number = self._number, None
+        if number is not None:
+            self._control.close()
+            self._shell.close()
+            launcher.end(number)
 
     def __enter__(self) -> Sandbox:
         return self
@@ -59,3 +161,145 @@ class Sandbox:
         traceback: Optional[TracebackType],
     ) -> None:
         self.close()
+
+    # -- the first process inside -----------------------------------------------------------------------
+
+    @property
+    def control(self) -> socket.socket:
+        """The socket to the first process inside."""
+        return self._control
+
+    def send(self, order: dict[str, Any], files: Sequence[int] = ()) -> None:
+        """Sends the first process an order."""
+        message = json.dumps(order).encode()
+        if len(message) > MAX_ORDER:
+            raise ValueError(f"{len(message)} bytes of arguments and environment; at most {MAX_ORDER}: use `write`")
+        try:
+            socket.send_fds(self._control, [message], list(files))
+        except OSError as error:
+            raise SandboxError("the sandbox is gone: its first process has ended") from error
+
+    def hear(self) -> dict[str, Any]:
+        """Takes one event of the first process and notes what it says."""
+        try:
+            message, files, _, _ = socket.recv_fds(self._control, 1 << 16, 1, socket.MSG_CMSG_CLOEXEC)
+        except OSError as error:
+            raise SandboxError("the sandbox is gone: its first process has ended") from error
+        if not message:
+            raise SandboxError("the sandbox is gone: its first process has ended")
+        event: dict[str, Any] = json.loads(message)
+        kind = event["event"]
+        if kind == "broken":
+            raise Refused(f"no sandbox can be made on this machine: {event['why']}")
+        if kind == "shell":
+            self._shell.attach(files[0])
+        elif kind == "exited":
+            self.exited = event["code"]
+        elif kind == "idle":
+            self.waits = event["idle"]
+        elif kind == "ended":
+            self._ended[event["id"]] = event["code"]
+        elif kind == "failed":
+            raise SandboxError(f"no process can be started in the sandbox: {os.strerror(event['errno'])}")
+        return event
+
+    def _begin(self, order: dict[str, Any], files: Sequence[int]) -> int:
+        self._made += 1
+        self.send({**order, "id": self._made}, files)
+        return self._made
+
+    def _finish(
+        self, number: int, path: str, texts: dict[int, bytearray], sinks: dict[int, memoryview], limit: int
+    ) -> None:
+        code = self._follow(number, texts, sinks, START_S, limit)
+        if code is None or code < 0:
+            raise SandboxError(f"{path}: the sandbox did not answer")
+        if code:
+            raise OSError(code, os.strerror(code), path)
+
+    def _follow(
+        self,
+        number: int,
+        texts: dict[int, bytearray],
+        sinks: dict[int, memoryview],
+        timeout_s: float,
+        limit_bytes: int,
+    ) -> Optional[int]:
+        """Feeds a helper and gathers what it writes until it ends; None when it had to be killed."""
+        deadline, killed = time.monotonic() + timeout_s, False
+        for file in (*texts, *sinks):
+            os.set_blocking(file, False)
+        open_texts = set(texts)
+        try:
+            while number not in self._ended:
+                poll = select.poll()
+                poll.register(self._control, select.POLLIN)
+                for file in open_texts:
+                    poll.register(file, select.POLLIN)
+                for file, rest in list(sinks.items()):
+                    if rest:
+                        poll.register(file, select.POLLOUT)
+                    else:
+                        os.close(file)
+                        del sinks[file]
+                left = deadline - time.monotonic()
+                if left <= 0 and not killed:
+                    killed, deadline = True, time.monotonic() + START_S
+                    self.send({"do": "kill", "id": number})
+                elif left <= 0:
+                    raise SandboxError("a process in the sandbox can't be killed")
+                for file, _ in poll.poll(max(left, 0) * 1000):
+                    if file == self._control.fileno():
+                        self.hear()
+                    elif file in sinks:
+                        sinks[file] = _feed(file, sinks[file])
+                    elif not _gather(file, texts[file], limit_bytes):
+                        open_texts.discard(file)
+            code = self._ended.pop(number)
+            for file in open_texts:
+                while _gather(file, texts[file], limit_bytes):
+                    pass
+        finally:
+            for file in sinks:
+                os.close(file)
+        return None if killed else code
+
+
+def _feed(file: int, rest: memoryview) -> memoryview:
+    try:
+        return rest[os.write(file, rest) :]
+    except BlockingIOError:
+        return rest
+    except OSError:  # nobody reads it
+        return rest[:0]
+
+
+def _gather(file: int, text: bytearray, limit: int) -> bool:
+    """Reads what is there; False when nothing is, or at the end."""
+    try:
+        chunk = os.read(file, 1 << 16)
+    except BlockingIOError:
+        return False
+    text += chunk[: max(limit - len(text), 0)]
+    return bool(chunk)
+
+
+def _check(settings: Settings) -> None:
+    if settings.backend not in BACKENDS:
+        raise Refused(f"sandbox backend {settings.backend!r}: choose one of {', '.join(BACKENDS)}")
+    for name in ("memory_mb", "disk_mb", "inodes", "pids", "open_files", "cpus"):
+        if getattr(settings, name) <= 0:
+            raise Refused(f"{name} is {getattr(settings, name)}: it must be more than 0")
+    if settings.rootfs is not None and not (settings.rootfs / "bin" / "bash").exists():
+        raise Refused(f"{settings.rootfs} is no root file system: it has no /bin/bash")
+
+
+def _order(settings: Settings, token: str) -> dict[str, Any]:
+    command = prompt_command(token)
+    quoted = command.replace("'", "'\\''")
+    return {
+        **asdict(settings),
+        "rootfs": str(settings.rootfs.resolve()) if settings.rootfs else None,
+        "env": {**ENVIRONMENT, "PROMPT_COMMAND": command},
+        "files": {"/etc/profile.d/zz-prompt.sh": f"PROMPT_COMMAND='{quoted}'\n"},
+    }

@@ -1,0 +1,281 @@
+"""The first process inside a sandbox: starts the shell and helpers, reaps, and ends everything with itself.
+
+It answers one socket, the worker's. When that closes, or the launcher dies, it ends, and with it its pid
+namespace. It keeps all capabilities of its user namespace and can't be dumped, so that nothing inside may
+look into it; a process inside can't signal it, since it handles no signal but SIGCHLD. After the root is
+left it imports nothing: what lies on the module path inside is the agent's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import stat
+import struct
+import sys
+import termios
+from typing import Any, Callable, NoReturn
+
+from . import child, kernel
+
+MAX_MESSAGE = 160_000
+ROWS, COLUMNS = 24, 80
+_READ = {"x86_64": "0", "aarch64": "63"}
+
+
+class Init:
+    """The loop of the first process."""
+
+    def __init__(self, control: socket.socket, settings: dict[str, Any], confined: bool) -> None:
+        self._control = control
+        self._settings = settings
+        self._jailer = child.Jailer(confined)
+        self._read = _READ.get(os.uname().machine, "")
+        self._helpers: dict[int, int] = {}  # pid: the worker's number for it
+        self._drains: set[int] = set()  # outputs of helpers that have ended
+        self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
+        self._shell = self._master = self._terminal = -1
+        self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
+            "exec": self._exec,
+            "read": self._copy,
+            "write": self._copy,
+            "kill": self._kill,
+            "release": self._release,
+            "shell": self._start_shell,
+            "strike": self._strike,
+            "idle": self._idle,
+        }
+
+    def run(self) -> NoReturn:
+        """Serves until the worker is gone."""
+        os.makedirs(self._settings["cwd"], exist_ok=True)
+        for path, text in self._settings["files"].items():
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write(text)
+        sys.path.clear()
+        sys.meta_path.clear()
+        null = os.open("/dev/null", os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        self._start_shell({}, [])
+        while True:
+            poll = select.poll()
+            for source in (self._control.fileno(), self._wake, *self._drains):
+                poll.register(source, select.POLLIN)
+            for source, _ in poll.poll():
+                if source == self._wake:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(self._wake, 4096)
+                elif source == self._control.fileno():
+                    self._order()
+                else:
+                    self._drain(source)
+            self._reap()
+
+    def _order(self) -> None:
+        message, files, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 5, socket.MSG_CMSG_CLOEXEC)
+        if not message:
+            os._exit(0)  # the worker is gone
+        order = json.loads(message)
+        self._operations[order["do"]](order, files)
+
+    def _say(self, **event: Any) -> None:
+        self._control.send(json.dumps(event).encode())
+
+    # -- the shell --------------------------------------------------------------------------------------
+
+    def _start_shell(self, order: dict[str, Any], files: list[int]) -> None:
+        """Starts the login shell on a new terminal and sends the worker the terminal's other end."""
+        if self._master >= 0:
+            os.close(self._master)
+        self._master = os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY)
+        fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
+        self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
+        slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._shell = os.fork()
+        if self._shell == 0:
+            argv = ["bash", "--login", "--noediting", "-i"]
+            env, cwd = self._settings["env"], self._settings["cwd"]
+            self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
+        os.close(slave)
+        socket.send_fds(self._control, [b'{"event": "shell"}'], [self._master])
+
+    def _strike(self, order: dict[str, Any], files: list[int]) -> None:
+        """Kills what runs in front on the terminal; the shell itself only when told so."""
+        group = self._front()
+        if order["shell"]:
+            group = self._shell
+        if group > 1 and (order["shell"] or group != self._shell):
+            with contextlib.suppress(OSError):
+                os.killpg(group, signal.SIGKILL)
+
+    def _front(self) -> int:
+        """The process group in front on the terminal."""
+        try:
+            return int(struct.unpack("i", fcntl.ioctl(self._master, termios.TIOCGPGRP, b"\0" * 4))[0])
+        except OSError:
+            return -1
+
+    def _idle(self, order: dict[str, Any], files: list[int]) -> None:
+        """Says whether what runs in front waits for input from the terminal, with none left to read."""
+        self._say(event="idle", idle=self._waits_for_input(), front=self._front() == self._shell)
+
+    def _waits_for_input(self) -> bool:
+        group = self._front()
+        if self._typed_ahead():
+            return False
+        for name in os.listdir("/proc"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                pid = int(name)
+                if pid == 1 or os.getpgid(pid) != group:
+                    continue
+                with open(f"/proc/{pid}/syscall") as file:
+                    words = file.read().split()
+                if words[0] == self._read and os.readlink(f"/proc/{pid}/fd/{int(words[1], 16)}").startswith(
+                    ("/dev/pts/", "/dev/tty")
+                ):
+                    return True
+        return False
+
+    def _typed_ahead(self) -> bool:
+        """Whether input lies on the terminal that nobody has read."""
+        with contextlib.suppress(OSError):
+            slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
+            try:
+                return bool(struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, b"\0" * 4))[0])
+            finally:
+                os.close(slave)
+        return False
+
+    # -- helpers ----------------------------------------------------------------------------------------
+
+    def _exec(self, order: dict[str, Any], files: list[int]) -> None:
+        """Starts a helper on the given files: stdin, stdout, stderr, and the read ends of the last two."""
+        stdin, stdout, stderr, *outputs = files
+        self._outputs[order["id"]] = outputs
+        argv, env, user = order["argv"], order["env"], order["user"]
+        streams = (stdin, stdout, stderr)
+        self._fork(
+            order["id"],
+            lambda: self._jailer.run(argv, env, self._settings["cwd"], user, streams, child.HELPER),
+        )
+        for file in streams:
+            os.close(file)
+
+    def _copy(self, order: dict[str, Any], files: list[int]) -> None:
+        """Reads a file into a pipe, or writes one from it, in a process of its own; its exit code is an errno."""
+        copy = _read_file if order["do"] == "read" else _write_file
+
+        def work() -> None:
+            status = errno.EIO
+            try:
+                self._jailer.confine("root", child.HELPER)
+                copy(order, files[0])
+                status = 0
+            except OSError as error:
+                status = error.errno or errno.EIO
+            finally:
+                os._exit(status)
+
+        self._fork(order["id"], work)
+        os.close(files[0])
+
+    def _fork(self, number: int, work: Callable[[], None]) -> None:
+        try:
+            pid = os.fork()
+        except OSError as error:  # no processes or no memory left
+            self._say(event="failed", id=number, errno=error.errno)
+            return
+        if pid == 0:
+            try:
+                work()
+            finally:
+                os._exit(126)
+        self._helpers[pid] = number
+
+    def _kill(self, order: dict[str, Any], files: list[int]) -> None:
+        for pid, number in self._helpers.items():
+            if number == order["id"]:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                code = os.waitstatus_to_exitcode(status)
+                if pid == self._shell:
+                    self._shell = -1
+                    self._say(event="exited", code=code)
+                number = self._helpers.pop(pid, None)
+                if number is not None:
+                    self._say(event="ended", id=number, code=code)
+
+    def _release(self, order: dict[str, Any], files: list[int]) -> None:
+        """The worker has read what a helper that has ended wrote."""
+        for output in self._outputs.pop(order["id"], ()):
+            os.set_blocking(output, False)
+            self._drains.add(output)
+
+    def _drain(self, output: int) -> None:
+        """Reads away what children of an ended helper still say, so that they live on."""
+        try:
+            if os.read(output, 1 << 16):
+                return
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self._drains.discard(output)
+        os.close(output)
+
+
+def _read_file(order: dict[str, Any], pipe: int) -> None:
+    file = os.open(order["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+    left = order["limit"]
+    while left > 0:
+        chunk = os.read(file, min(left, 1 << 16))
+        if not chunk:
+            return
+        left -= len(chunk)
+        view = memoryview(chunk)
+        while view:
+            view = view[os.write(pipe, view) :]
+
+
+def _write_file(order: dict[str, Any], pipe: int) -> None:
+    os.makedirs(os.path.dirname(order["path"]) or "/", exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY
+    file = os.open(order["path"], flags, order["mode"])
+    os.fchmod(file, order["mode"])
+    while True:
+        view = memoryview(os.read(pipe, 1 << 16))
+        if not view:
+            return
+        while view:
+            view = view[os.write(file, view) :]
+
+
+def start(control: socket.socket, settings: dict[str, Any], confined: bool) -> NoReturn:
+    """Becomes the first process's loop; the root has been entered."""
+    if confined:
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+    Init(control, settings, confined).run()

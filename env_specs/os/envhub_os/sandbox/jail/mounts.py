@@ -1,0 +1,199 @@
+"""The files a sandbox sees: read-only trees of this machine under writable overlays, in a root of its own.
+
+All that is written lies in one tmpfs of limited size. With a root file system the overlay is the root. In host
+mode the root is made here, and only the folders of `HOST_TREES` come from the machine; what is not readable
+for everyone in `/etc` is hidden, and the password file's shadow is made new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import Any, Optional
+
+from . import kernel
+
+HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
+HOST_FOLDERS = {
+    **dict.fromkeys(
+        ("home", "media", "mnt", "opt", "run", "srv", "var", "var/lib", "var/log", "var/cache"), 0o755
+    ),
+    **dict.fromkeys(("var/mail", "var/spool", "var/lib/misc", "run/lock"), 0o755),
+    "root": 0o700,
+    "tmp": 0o1777,
+    "var/tmp": 0o1777,
+}
+HOST_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+MASKED = (
+    "kcore",
+    "keys",
+    "key-users",
+    "timer_list",
+    "sched_debug",
+    "kmsg",
+    "kallsyms",
+    "latency_stats",
+    "sysrq-trigger",
+)
+READ_ONLY = ("bus", "fs", "irq", "sys")
+EMPTY = ("acpi", "scsi", "asound", "driver")
+STAGE = "/tmp"
+SHM_MB = 64
+
+
+def open_trees(rootfs: Optional[str], user_namespace: Optional[int]) -> list[tuple[int, str]]:
+    """The trees of this machine that a sandbox is built on, detached, each with its place inside.
+
+    Args:
+        rootfs: The folder of a root file system, or None for host mode.
+        user_namespace: Owners are seen through the maps of this one. None: they stay as they are.
+
+    Raises:
+        OSError: The kernel can't do it for the file system they are on.
+    """
+    places = [(rootfs, "/")] if rootfs else [(tree, tree) for tree in host_trees()]
+    trees = []
+    for source, place in places:
+        tree = kernel.clone_tree(source)
+        if user_namespace is not None:
+            kernel.shift_owners(tree, user_namespace)
+        trees.append((tree, place))
+    return trees
+
+
+def host_trees() -> list[str]:
+    """The folders of this machine that are seen in host mode."""
+    real = [f"/{name}" for name in HOST_LINKS if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}")]
+    return [tree for tree in (*HOST_TREES, *real) if os.path.isdir(tree)]
+
+
+def host_secrets() -> list[str]:
+    """What lies in `/etc` and is not readable for everyone, as paths below it."""
+    hidden = []
+    for folder, folders, files in os.walk("/etc"):
+        for name in (*folders, *files):
+            path = f"{folder}/{name}"
+            with contextlib.suppress(FileNotFoundError):
+                mode = os.lstat(path).st_mode
+                needed = 0o005 if stat.S_ISDIR(mode) else 0o004
+                if not stat.S_ISLNK(mode) and mode & needed != needed:
+                    hidden.append(path[len("/etc/") :])
+                    if name in folders:
+                        folders.remove(name)
+    return hidden
+
+
+def build(trees: list[tuple[int, str]], secrets: list[str], settings: dict[str, Any]) -> None:
+    """Makes the new root and enters it. Runs as root of a new user and mount namespace, as its first process."""
+    kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
+    size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
+    kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)
+    root = f"{STAGE}/root"
+    os.mkdir(root)
+    if not settings["rootfs"]:
+        _host_root(root)
+    for number, (tree, place) in enumerate(trees):
+        _overlay(f"{STAGE}/{number}", tree, f"{root}{place}".rstrip("/"), secrets if place == "/etc" else [])
+    if not settings["rootfs"]:
+        kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
+        _host_shadow(root)
+    _devices(root)
+    _proc(root)
+    os.chdir(root)
+    kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
+    kernel.unmount(".")  # ... and no longer
+    os.chdir("/")
+
+
+def _overlay(stage: str, tree: int, target: str, secrets: list[str]) -> None:
+    lower, upper, work = (f"{stage}/{name}" for name in ("lower", "upper", "work"))
+    for folder in (stage, lower, upper, work):
+        os.mkdir(folder)
+    kernel.attach_tree(tree, lower)
+    os.close(tree)
+    os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
+    for secret in secrets:
+        _hide(lower, upper, secret)
+    options = f"lowerdir={lower},upperdir={upper},workdir={work},userxattr"
+    kernel.mount("overlay", target, "overlay", kernel.MS_NODEV, options)
+
+
+def _hide(lower: str, upper: str, path: str) -> None:
+    """Puts a whiteout, overlay's mark of what was removed, over a path."""
+    folder = ""
+    for part in path.split("/")[:-1]:
+        folder += f"/{part}"
+        if not os.path.isdir(upper + folder):
+            os.mkdir(upper + folder)
+            os.chmod(upper + folder, stat.S_IMODE(os.stat(lower + folder).st_mode))
+    os.mknod(f"{upper}/{path}", stat.S_IFCHR, os.makedev(0, 0))
+
+
+def _host_root(root: str) -> None:
+    for name in HOST_LINKS:
+        if os.path.islink(f"/{name}"):
+            os.symlink(os.readlink(f"/{name}"), f"{root}/{name}")
+    for name, mode in HOST_FOLDERS.items():
+        os.mkdir(f"{root}/{name}")
+        os.chmod(f"{root}/{name}", mode)
+    for tree in host_trees():
+        os.makedirs(root + tree, exist_ok=True)
+    os.symlink("/run", f"{root}/var/run")
+    for name in ("dev", "proc", "sys"):
+        os.mkdir(f"{root}/{name}")
+
+
+def _host_shadow(root: str) -> None:
+    """Gives every user and group an entry without a password: programs that add users want the files."""
+    for source, entry in (("passwd", "{}:*:19000:0:99999:7:::\n"), ("group", "{}:*::\n")):
+        with open(f"{root}/etc/{source}") as file:
+            names = [line.partition(":")[0] for line in file]
+        target = f"{root}/etc/{'shadow' if source == 'passwd' else 'gshadow'}"
+        with (
+            contextlib.suppress(OSError),
+            open(os.open(target, os.O_WRONLY | os.O_CREAT, 0o640), "w") as file,
+        ):
+            file.write("".join(entry.format(name) for name in names if name))
+
+
+def _devices(root: str) -> None:
+    """A /dev of the few devices that are safe to share, and new terminals."""
+    dev = f"{root}/dev"
+    os.makedirs(dev, exist_ok=True)
+    kernel.mount(
+        "tmpfs", dev, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "size=64k,nr_inodes=64,mode=0755"
+    )
+    for name in DEVICES:
+        with open(f"{dev}/{name}", "w"):
+            pass
+        kernel.mount(f"/dev/{name}", f"{dev}/{name}", flags=kernel.MS_BIND)
+    for name in ("pts", "shm"):
+        os.mkdir(f"{dev}/{name}")
+    terminals = "newinstance,ptmxmode=0666,mode=0620,max=64"
+    kernel.mount("devpts", f"{dev}/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, terminals)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    kernel.mount("tmpfs", f"{dev}/shm", "tmpfs", flags, f"size={SHM_MB}m,nr_inodes=1024,mode=1777")
+    links = {"ptmx": "pts/ptmx", "fd": "/proc/self/fd", "stdin": "/proc/self/fd/0"}
+    for name, target in {**links, "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}.items():
+        os.symlink(target, f"{dev}/{name}")
+
+
+def _proc(root: str) -> None:
+    """A /proc of the new pid namespace, without what Docker hides or makes read-only."""
+    proc = f"{root}/proc"
+    os.makedirs(proc, exist_ok=True)
+    flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
+    kernel.mount("proc", proc, "proc", flags)
+    for name in READ_ONLY:
+        if os.path.exists(f"{proc}/{name}"):
+            kernel.mount(f"{proc}/{name}", f"{proc}/{name}", flags=kernel.MS_BIND | kernel.MS_REC)
+            read_only = flags | kernel.MS_BIND | kernel.MS_REMOUNT | kernel.MS_RDONLY
+            kernel.mount("none", f"{proc}/{name}", flags=read_only)
+    for name in MASKED:
+        if os.path.exists(f"{proc}/{name}"):
+            kernel.mount("/dev/null", f"{proc}/{name}", flags=kernel.MS_BIND)
+    for name in EMPTY:
+        if os.path.isdir(f"{proc}/{name}"):
+            kernel.mount("tmpfs", f"{proc}/{name}", "tmpfs", flags | kernel.MS_RDONLY, "size=0,nr_inodes=2")

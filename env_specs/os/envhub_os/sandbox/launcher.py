@@ -1,0 +1,94 @@
+"""The worker's end of its launcher process (`jail.launcher`), started when the first sandbox is."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any, Optional
+
+from .settings import Refused
+
+JAIL = str(Path(__file__).parent / "jail" / "__main__.py")
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+
+
+class Launcher:
+    """A launcher process of this process; it ends when this object's socket closes."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            theirs.set_inheritable(True)
+            argv = [sys.executable, "-I", "-S", "-X", "utf8", JAIL, str(theirs.fileno())]
+            actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, 2, 1)]
+            self.pid = os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions)
+
+    def ask(self, order: dict[str, Any], attached: Optional[socket.socket] = None) -> dict[str, Any]:
+        """Sends an order and waits for its answer.
+
+        Raises:
+            OSError: The launcher is gone.
+        """
+        files = [attached.fileno()] if attached else []
+        socket.send_fds(self._control, [json.dumps(order).encode()], files)
+        answer = self._control.recv(1 << 16)
+        if not answer:
+            raise ConnectionResetError("the launcher of sandboxes has died")
+        parsed: dict[str, Any] = json.loads(answer)
+        return parsed
+
+    def close(self) -> None:
+        """Ends it and all its sandboxes, and waits for that."""
+        self._control.close()
+        os.waitpid(self.pid, 0)
+
+
+_launchers: dict[int, Launcher] = {}
+
+
+def launcher() -> Launcher:
+    """This process's launcher; a forked process gets one of its own."""
+    found = _launchers.get(os.getpid())
+    if found is None:
+        found = _launchers[os.getpid()] = Launcher()
+    return found
+
+
+def forget(broken: Launcher) -> None:
+    """The next sandbox gets a new launcher."""
+    if _launchers.get(os.getpid()) is broken:
+        del _launchers[os.getpid()]
+        broken.close()
+
+
+def start(settings: dict[str, Any], box: socket.socket) -> int:
+    """Starts a sandbox whose first process serves `box`; returns its id.
+
+    Raises:
+        Refused: It can't be made here.
+    """
+    for last_try in (False, True):
+        current = launcher()
+        try:
+            answer = current.ask({"start": settings}, box)
+        except OSError as error:
+            forget(current)
+            if last_try:
+                raise Refused(f"no sandbox: its launcher died twice: {error}") from error
+            continue
+        if "refused" in answer:
+            raise Refused(f"no sandbox can be made on this machine: {answer['refused']}")
+        return int(answer["started"])
+    raise AssertionError("unreachable")
+
+
+def end(number: int) -> None:
+    """Ends a sandbox of this process and waits until nothing of it is left."""
+    current = launcher()
+    try:
+        current.ask({"close": number})
+    except OSError:
+        forget(current)  # with the launcher, all its sandboxes have died

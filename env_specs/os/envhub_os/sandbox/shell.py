@@ -1,0 +1,239 @@
+"""The login shell of a sandbox, from the side that types."""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+import time
+from typing import TYPE_CHECKING, NamedTuple, Optional
+
+from . import terminal
+from .settings import Result, SandboxError
+
+if TYPE_CHECKING:
+    from .box import Sandbox
+
+QUIET_S = (0.05, 0.5)
+"""After so long without output, and twice as long each time, it is asked whether the program waits for input."""
+PATIENCE_S = 0.25
+"""How long an interrupt may take before the next, stronger one."""
+INTERRUPTS = 20
+"""After so many in vain the shell is killed."""
+ANSWER_S = 30.0
+"""How long the first process inside may take to answer: inside, others may keep the processors busy."""
+INTERRUPT = b"\x03"
+SLACK = 1 << 17
+"""Bytes beyond the limit that are gathered before they are forgotten."""
+
+
+class Ending(NamedTuple):
+    """How a script's part of the terminal ended."""
+
+    why: str  # "mark", "waits", "exited", "time"
+    exit_code: Optional[int] = None
+
+
+class Shell:
+    """The shell and its terminal.
+
+    Args:
+        box: The sandbox that it is in.
+    """
+
+    def __init__(self, box: Sandbox) -> None:
+        self._box = box
+        self.token = os.urandom(8).hex()
+        self._marks = terminal.mark_pattern(self.token)
+        self._master = -1
+        self._hung = False
+        self._shown = bytearray()  # what the terminal showed and no result has told
+        self._searched = 0  # up to where no mark begins
+        self._dropped = False
+        self._end: Optional[int] = None  # where the last result's part of it ends
+        self._last = (0, 0)  # the last mark's shell and number
+        self._plain = False  # what reads the terminal is no bash with our prompt
+
+    def attach(self, master: int) -> None:
+        """Takes the terminal of a new shell."""
+        self.close()
+        self._master = master
+        os.set_blocking(master, False)
+        self._hung = False
+        self._last, self._plain = (0, 0), False
+        self._clear()
+
+    def close(self) -> None:
+        """Lets the terminal go."""
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
+
+    def greet(self, timeout_s: float) -> None:
+        """Waits for the first prompt of a new shell.
+
+        Raises:
+            SandboxError: None came.
+        """
+        while self._master < 0:
+            self._hear()
+        self._quieten()
+        ending = self._follow(b"", time.monotonic() + timeout_s, 0)
+        if ending.why != "mark":
+            shown = terminal.clean(bytes(self._shown))[-300:]
+            raise SandboxError(f"the login shell showed no prompt ({ending.why}): {shown!r}")
+        self._clear()
+
+    def run(self, script: str, timeout_s: float, limit: int) -> Result:
+        """Types a script and waits for the prompt after it."""
+        if self._box.exited is not None:  # between two scripts
+            return self._renew(Ending("exited", self._box.exited), limit)
+        self._quieten()
+        line = script.encode("utf-8", "surrogateescape") + b"\n" if self._plain else terminal.typed(script)
+        ending = self._follow(line, time.monotonic() + timeout_s, limit)
+        timed_out = ending.why == "time"
+        if timed_out:
+            ending = self._interrupt(limit)
+        if ending.why == "exited":
+            return self._renew(ending, limit, timed_out)
+        output, truncated = self._take(limit)
+        return Result(output, None if timed_out else ending.exit_code, timed_out, truncated)
+
+    def _interrupt(self, limit: int) -> Ending:
+        """Interrupts what runs, ever more strongly."""
+        for attempt in range(INTERRUPTS):
+            if attempt:
+                self._box.send({"do": "strike", "shell": False})
+            self._quieten()
+            ending = self._follow(INTERRUPT, time.monotonic() + PATIENCE_S, limit, quiet=PATIENCE_S / 4)
+            if ending.why != "time":
+                return ending
+        self._box.send({"do": "strike", "shell": True})
+        while self._box.exited is None:
+            self._hear()
+        return Ending("exited", self._box.exited)
+
+    def _renew(self, ending: Ending, limit: int, timed_out: bool = False) -> Result:
+        """Starts a new shell in place of one that is gone."""
+        while self._receive():
+            self._trim(limit)
+        output, truncated = self._take(limit)
+        self._box.exited = None
+        self.close()
+        self._box.send({"do": "shell"})
+        self.greet(ANSWER_S)
+        return Result(output, None if timed_out else ending.exit_code, timed_out, truncated, new_shell=True)
+
+    # -- the terminal -----------------------------------------------------------------------------------
+
+    def _quieten(self) -> None:
+        """No echo, no carriage returns, and signals for control characters, whatever was set inside."""
+        mode = termios.tcgetattr(self._master)
+        mode[0] |= termios.ICRNL
+        mode[0] &= ~(termios.IXON | termios.ISTRIP)
+        mode[1] &= ~termios.OPOST
+        mode[3] &= ~(termios.ECHO | termios.ECHONL)
+        mode[3] |= termios.ICANON | termios.ISIG
+        mode[6][termios.VINTR] = INTERRUPT
+        termios.tcsetattr(self._master, termios.TCSANOW, mode)
+
+    def _follow(self, typed: bytes, deadline: float, limit: int, quiet: float = QUIET_S[0]) -> Ending:
+        """Types, and gathers what is shown until a new prompt, or until the end of the shell or the time."""
+        rest, waited = memoryview(typed), 0
+        while True:
+            mark = self._mark()
+            if mark:
+                self._last, self._plain = (mark.shell, mark.number), False
+                return Ending("mark", mark.exit_code)
+            self._trim(limit)
+            if self._box.exited is not None:
+                return Ending("exited", self._box.exited)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return Ending("time")
+            ready = self._ready(min(left, quiet), bool(rest))
+            if not ready and not rest:
+                quiet = min(2 * quiet, QUIET_S[1])
+                waited = waited + 1 if self._waits() else 0
+                if waited == 2:
+                    self._plain = True
+                    return Ending("waits")
+            for file, events in ready:
+                if file != self._master:
+                    self._box.hear()
+                    continue
+                if self._receive():
+                    waited = 0
+                elif events & select.POLLHUP:  # nobody has the terminal open, and the shell's end will be told
+                    self._hung = True
+                if rest and events & select.POLLOUT:
+                    rest = self._type(rest)
+
+    def _ready(self, seconds: float, typing: bool) -> list[tuple[int, int]]:
+        poll = select.poll()
+        poll.register(self._box.control, select.POLLIN)
+        if not self._hung:
+            poll.register(self._master, select.POLLIN | (select.POLLOUT if typing else 0))
+        return poll.poll(max(seconds, 0.0) * 1000)
+
+    def _type(self, rest: memoryview) -> memoryview:
+        try:
+            return rest[os.write(self._master, rest) :]
+        except BlockingIOError:
+            return rest
+
+    def _receive(self) -> bool:
+        """Takes what the terminal shows; False when there is nothing."""
+        try:
+            chunk = os.read(self._master, 1 << 16)
+        except OSError:  # EAGAIN, or EIO when the terminal has no other end
+            return False
+        self._shown += chunk
+        return bool(chunk)
+
+    def _mark(self) -> Optional[terminal.Mark]:
+        """The next new mark, cut out of what was shown; one that only repeats the last is cut out as well."""
+        while True:
+            found = self._marks.search(self._shown, self._searched)
+            if found is None:
+                self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
+                return None
+            mark = terminal.Mark(*map(int, found.groups()))
+            self._end = self._searched = found.start()
+            del self._shown[found.start() : found.end()]
+            if (mark.shell, mark.number) != self._last:
+                return mark
+            self._end = None
+
+    def _trim(self, limit: int) -> None:
+        """Forgets what no result will hold."""
+        if len(self._shown) > limit + SLACK:
+            del self._shown[limit : self._searched]
+            self._searched, self._dropped = limit, True
+
+    def _take(self, limit: int) -> tuple[str, bool]:
+        """What was shown up to the mark, or all of it, and whether it is only its beginning."""
+        end = len(self._shown) if self._end is None else self._end
+        text, truncated = bytes(self._shown[: min(end, limit)]), self._dropped or end > limit
+        del self._shown[:end]
+        self._searched, self._dropped, self._end = 0, False, None
+        return terminal.clean(text), truncated
+
+    def _clear(self) -> None:
+        self._shown.clear()
+        self._searched, self._dropped, self._end = 0, False, None
+
+    def _waits(self) -> bool:
+        """Whether the program in front waits for input."""
+        self._box.waits = None
+        self._box.send({"do": "idle"})
+        while self._box.waits is None and self._box.exited is None:
+            self._hear()
+        return bool(self._box.waits)
+
+    def _hear(self) -> None:
+        poll = select.poll()
+        poll.register(self._box.control, select.POLLIN)
+        if not poll.poll(ANSWER_S * 1000):
+            raise SandboxError("the first process of the sandbox does not answer")
+        self._box.hear()
