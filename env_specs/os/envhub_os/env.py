@@ -1,0 +1,235 @@
+"""The OS environment: a task, a machine, a shell."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from envhub_os import machine, official, own, words
+from envhub_os.actions import TOOLS, Bash, Commit, read_call, read_classic
+from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions
+from envhub_os.judge import Judge
+from envhub_os.library import Library, Listing
+from envhub_os.sandbox import Sandbox, Settings
+from envhub_os.task import Task
+
+MODES = ("fixed", "faithful")
+FORMS = ("classic", "tools")
+
+_OPTIONS = ("task", "split")
+_READ_BYTES = 1 << 20
+
+
+class OSEnv:
+    """A shell on a machine of its own, and something to find out or to do there.
+
+    The reward is 1.0 for the action that ends the episode with the goal reached, and 0.0 otherwise. `info`
+    has after each step `action` ("bash", "commit" or None), for a command also `exit_code`, `timed_out` and
+    `output_cut`, and at the end `status` and `success`. `status` is AgentBench's word in small letters:
+    "completed", "agent_invalid_action" or "task_error".
+
+    Args:
+        shared: What `load_shared` returned; loaded here when None.
+        mode: "fixed", or "faithful" to AgentBench.
+        actions: "classic" text or "tools": function calls.
+        data_dir: See `load_shared`.
+        levels: See `load_shared`.
+        train_variants: See `load_shared`.
+        observation_limit: Characters of a command's output; more is cut.
+        command_timeout_s: A command that takes longer is interrupted.
+        check_timeout_s: For each part of the setup and each check at the end.
+        rootfs: Folder of the machine's root file system; empty: the programs of the machine that this runs on.
+        sandbox: How the machine is kept apart: "auto", or another backend of `envhub_os.sandbox`.
+        i_know: Allows `sandbox="none"`, which keeps nothing apart.
+        memory_mb: Memory of the machine.
+        disk_mb: Space for what is written on it.
+        inodes: Files that can be made on it.
+        pids: Processes and threads at one time.
+        cpus: Processors it may use.
+
+    Raises:
+        InvalidOptions: A setting can't be used.
+        DataError: See `load_shared`.
+    """
+
+    def __init__(
+        self,
+        *,
+        shared: Library | None = None,
+        mode: str = "fixed",
+        actions: str = "classic",
+        data_dir: str = "",
+        levels: Sequence[int] = (),
+        train_variants: int = 4,
+        observation_limit: int = 800,
+        command_timeout_s: float = 30.0,
+        check_timeout_s: float = 60.0,
+        rootfs: str = "",
+        sandbox: str = "auto",
+        i_know: bool = False,
+        memory_mb: int = 512,
+        disk_mb: int = 128,
+        inodes: int = 50_000,
+        pids: int = 256,
+        cpus: float = 1.0,
+    ) -> None:
+        for name, value, known in (("mode", mode, MODES), ("actions", actions, FORMS)):
+            if value not in known:
+                raise InvalidOptions(f"{name} must be one of {', '.join(known)}, not {value!r}")
+        self._library = shared or self.load_shared(
+            {"data_dir": data_dir, "levels": levels, "train_variants": train_variants}
+        )
+        self._faithful = mode == "faithful"
+        self._form = actions
+        self._limit = observation_limit
+        self._command_timeout_s = command_timeout_s
+        self._check_timeout_s = check_timeout_s
+        self._judge = Judge(self._faithful, check_timeout_s)
+        self._settings = Settings(
+            rootfs=Path(rootfs).expanduser() if rootfs else None,
+            backend=sandbox,
+            i_know=i_know,
+            memory_mb=memory_mb,
+            disk_mb=disk_mb,
+            inodes=inodes,
+            pids=pids,
+            cpus=cpus,
+        )
+        self._sandbox: Sandbox | None = None
+        self._task: Task | None = None
+
+    @classmethod
+    def load_shared(cls, config: Mapping[str, Any]) -> Library:
+        """Load the tasks once for all replicas.
+
+        Args:
+            config: `data_dir` (AgentBench's folder data/os_interaction, empty for the embedded tasks),
+                `levels` (keep embedded tasks of these levels only, empty for all) and `train_variants` (of
+                each template so many tasks in the train split).
+
+        Raises:
+            DataError: The folder's data is missing or wrong.
+            InvalidOptions: A setting can't be used.
+        """
+        if config["data_dir"]:
+            folder = Path(config["data_dir"]).expanduser()
+            return Library(folder.name, official.load(folder))
+        if config["train_variants"] < 1:
+            raise InvalidOptions(f"train_variants must be at least 1, not {config['train_variants']}")
+        levels = set(config["levels"]) or set(own.LEVELS)
+        if not levels <= set(own.LEVELS):
+            raise InvalidOptions(f"levels are of {', '.join(map(str, own.LEVELS))}, not {sorted(levels)}")
+        tasks = own.tasks(config["train_variants"])
+        return Library("embedded", [task for task in tasks if task.level in levels])
+
+    def tasks(self, split: str) -> Listing:
+        """Return a split's tasks, each {"id", "split", "labels"} and, of embedded ones, "level".
+
+        Raises:
+            UnknownTask: There is no such split.
+        """
+        return Listing(self._library.split(split))
+
+    def data_info(self) -> dict[str, Any]:
+        """Return name and digest of the data, and how many tasks there are."""
+        return {"name": self._library.name, "digest": self._library.digest(), "tasks": len(self._library)}
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode: a new machine, made ready.
+
+        Args:
+            seed: Draws the task where none is given, and what setup scripts draw from $RANDOM.
+            options: `task` (with the `id` of a task) or `split` (to draw from, "train" if none).
+
+        Returns:
+            What is to be done, and info with `task`, `rules` (what an agent should be told of the form of its
+            actions) and, for function calls, `tools`.
+
+        Raises:
+            UnknownTask: There is no such task or split.
+            InvalidOptions: There is no such option, or the split has no task.
+            SetupFailed: The machine could not be made ready.
+        """
+        options = options or {}
+        for option in options:
+            if option not in _OPTIONS:
+                close = difflib.get_close_matches(str(option), _OPTIONS, n=1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                raise InvalidOptions(f"there is no reset option {option!r}{hint}. Use task or split")
+        if options.get("task") is not None:
+            task = self._library.find(options["task"])
+        else:
+            task = self._library.draw(options.get("split") or "train", seed)
+        self.close()
+        self._sandbox = Sandbox.start(self._settings)
+        try:
+            machine.prepare(self._sandbox, task, seed or 0, self._check_timeout_s)
+        except BaseException:
+            self.close()
+            raise
+        self._task = task
+        info: dict[str, Any] = {"task": task.listed(), "rules": words.rules(self._form, self._limit)}
+        if self._form == "tools":
+            info["tools"] = TOOLS
+        return task.description, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Do what the text asks for.
+
+        Raises:
+            InvalidAction: The action is no text.
+            EpisodeOver: There is no episode, or it is over.
+        """
+        if self._task is None or self._sandbox is None:
+            raise EpisodeOver("there is no episode: call reset() first")
+        if not isinstance(action, str):
+            raise InvalidAction(f"an action is text, not {type(action).__name__}")
+        read = read_classic if self._form == "classic" else read_call
+        wanted = read(action, self._faithful)
+        if isinstance(wanted, Bash):
+            return self._run(self._sandbox, wanted.script)
+        if isinstance(wanted, Commit):
+            success = self._judge.reached(self._task.goal, self._sandbox, wanted.answer)
+            return self._end("", "completed", success, "commit")
+        if self._faithful and self._form == "classic":
+            return self._end("", "agent_invalid_action", False, None)
+        return wanted.reason, 0.0, False, False, {"action": None}
+
+    def render(self) -> str:
+        """Return what is to be done, for people."""
+        return self._task.description if self._task else "no episode"
+
+    def close(self) -> None:
+        """End the machine and all that runs on it."""
+        sandbox, self._sandbox, self._task = self._sandbox, None, None
+        if sandbox is not None:
+            sandbox.close()
+
+    def _run(self, sandbox: Sandbox, script: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        result = sandbox.run(script, timeout_s=self._command_timeout_s, limit_bytes=_READ_BYTES)
+        note = ""
+        if result.timed_out:
+            if (
+                self._faithful and self._form == "tools"
+            ):  # as published, nothing that takes so long is forgiven
+                return self._end("", "task_error", False, "bash")
+            note = f"[interrupted: it ran for more than {self._command_timeout_s:g} s]"
+        text = words.plain(result.output)
+        info = {
+            "action": "bash",
+            "exit_code": result.exit_code,
+            "timed_out": result.timed_out,
+            "output_cut": result.truncated or len(text) > self._limit,
+        }
+        return words.output(text, self._limit, note), 0.0, False, False, info
+
+    def _end(
+        self, observation: str, status: str, success: bool, action: str | None
+    ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.close()
+        info = {"action": action, "status": status, "success": success}
+        return observation, float(success), True, False, info
