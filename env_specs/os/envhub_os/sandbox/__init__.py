@@ -24,6 +24,7 @@ Errors: `Refused` (no safe sandbox can be made here, or a setting makes no sense
 from __future__ import annotations
 
 from .box import Sandbox
+from .report import Report, report
 from .settings import Completed, Refused, Result, SandboxError, Settings
 
-__all__ = ["Completed", "Refused", "Result", "Sandbox", "SandboxError", "Settings"]
+__all__ = ["Completed", "Refused", "Report", "Result", "Sandbox", "SandboxError", "Settings", "report"]

@@ -30,6 +30,8 @@ ENVIRONMENT = {
     "TERM": "dumb",
     "USER": "root",
 }
+PROFILE = "/etc/profile.d/zz-prompt.sh"
+"""Gives the shells of `su - user`, too, prompts that are marks."""
 MAX_ORDER = 150_000
 
 
@@ -287,6 +289,11 @@ def _gather(file: int, text: bytearray, limit: int) -> bool:
 def _check(settings: Settings) -> None:
     if settings.backend not in BACKENDS:
         raise Refused(f"sandbox backend {settings.backend!r}: choose one of {', '.join(BACKENDS)}")
+    if settings.backend == "none" and (not settings.i_know or settings.rootfs):
+        raise Refused(
+            'sandbox "none" gives the agent this machine itself, as the user that runs the hub: only on a machine that '
+            "may be destroyed, without a rootfs, and with --i-know"
+        )
     for name in ("memory_mb", "disk_mb", "inodes", "pids", "open_files", "cpus"):
         if getattr(settings, name) <= 0:
             raise Refused(f"{name} is {getattr(settings, name)}: it must be more than 0")
@@ -301,5 +308,5 @@ def _order(settings: Settings, token: str) -> dict[str, Any]:
         **asdict(settings),
         "rootfs": str(settings.rootfs.resolve()) if settings.rootfs else None,
         "env": {**ENVIRONMENT, "PROMPT_COMMAND": command},
-        "files": {"/etc/profile.d/zz-prompt.sh": f"PROMPT_COMMAND='{quoted}'\n"},
+        "files": {} if settings.backend == "none" else {PROFILE: f"PROMPT_COMMAND='{quoted}'\n"},
     }

@@ -35,6 +35,7 @@ class Init:
     def __init__(self, control: socket.socket, settings: dict[str, Any], confined: bool) -> None:
         self._control = control
         self._settings = settings
+        self._confined = confined
         self._jailer = child.Jailer(confined)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
@@ -44,6 +45,8 @@ class Init:
         self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if not confined:
+            signal.signal(signal.SIGTERM, lambda signum, frame: self._end())
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
@@ -86,9 +89,19 @@ class Init:
     def _order(self) -> None:
         message, files, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 5, socket.MSG_CMSG_CLOEXEC)
         if not message:
-            os._exit(0)  # the worker is gone
+            self._end()
         order = json.loads(message)
         self._operations[order["do"]](order, files)
+
+    def _end(self) -> NoReturn:
+        """The worker is gone, or done. The end of a first process ends its pid namespace; elsewhere each is killed."""
+        while not self._confined and (children := _children()):
+            for pid in children:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+        os._exit(0)
 
     def _say(self, **event: Any) -> None:
         self._control.send(json.dumps(event).encode())
@@ -99,7 +112,7 @@ class Init:
         """Starts the login shell on a new terminal and sends the worker the terminal's other end."""
         if self._master >= 0:
             os.close(self._master)
-        self._master = os.open("/dev/pts/ptmx", os.O_RDWR | os.O_NOCTTY)
+        self._master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
         fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
         slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
@@ -246,6 +259,17 @@ class Init:
         os.close(output)
 
 
+def _children() -> list[int]:
+    """The processes whose parent this one is."""
+    found = []
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            with open(f"/proc/{int(name)}/stat") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == os.getpid():
+                    found.append(int(name))
+    return found
+
+
 def _read_file(order: dict[str, Any], pipe: int) -> None:
     file = os.open(order["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -276,6 +300,7 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
 
 def start(control: socket.socket, settings: dict[str, Any], confined: bool) -> NoReturn:
     """Becomes the first process's loop; the root has been entered."""
+    kernel.rename("init")
     if confined:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     Init(control, settings, confined).run()

@@ -40,6 +40,7 @@ class Launcher:
         self._groups = limits.Groups()
         self._secrets: Optional[list[str]] = None
         self._sandboxes: dict[int, list[str]] = {}  # pid of the first process: folders of control groups
+        self._unconfined: set[int] = set()
         self._made = 0
 
     def run(self) -> NoReturn:
@@ -81,7 +82,8 @@ class Launcher:
         if folders is None:
             return
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, signal.SIGTERM if pid in self._unconfined else signal.SIGKILL)
+        self._unconfined.discard(pid)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, 0)  # returns when the whole pid namespace is gone
         limits.remove(folders)
@@ -96,6 +98,8 @@ class Launcher:
     # -- making one -------------------------------------------------------------------------------------
 
     def _start(self, settings: dict[str, Any], box: socket.socket) -> int:
+        if settings["backend"] == "none":
+            return self._start_unconfined(settings, box)
         if settings["rootfs"] is None and self._secrets is None:
             self._secrets = mounts.host_secrets()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -128,6 +132,19 @@ class Launcher:
             self._sandboxes[pid] = folders
             _tell(ours, {})
             return pid
+
+    def _start_unconfined(self, settings: dict[str, Any], box: socket.socket) -> int:
+        """No sandbox at all: the same shell and helpers on the machine itself."""
+        pid = os.fork()
+        if pid == 0:
+            self._control.close()
+            kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
+            kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
+            init.start(box, settings, confined=False)
+        box.close()
+        self._sandboxes[pid] = []
+        self._unconfined.add(pid)
+        return pid
 
     def _trees(self, child: int, rootfs: Optional[str]) -> list[tuple[int, str]]:
         """Opened here where this is root, since only root may shift owners; else inside, where it is allowed."""
