@@ -41,6 +41,7 @@ class Sandbox:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._closed = False
         self._made = 0
         self._ended: dict[int, int] = {}
         self._shell = Shell(self)
@@ -50,7 +51,8 @@ class Sandbox:
         """What the last question answered: whether the program in front waits for input."""
         with theirs:
             try:
-                self._number: Optional[int] = launcher.start(_order(settings, self._shell.token), theirs)
+                self.pid = launcher.start(_order(settings, self._shell.token), theirs)
+                """The first process's id outside."""
             except BaseException:
                 self._control.close()
                 raise
@@ -147,11 +149,11 @@ class Sandbox:
 
     def close(self) -> None:
         """Ends it; nothing of it runs or is mounted when this returns. A second call does nothing."""
-        number, self._number = self._number, None
-        if number is not None:
+        if not self._closed:
+            self._closed = True
             self._control.close()
             self._shell.close()
-            launcher.end(number)
+            launcher.end(self.pid)
 
     def __enter__(self) -> Sandbox:
         return self

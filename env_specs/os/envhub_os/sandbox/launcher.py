@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
 import socket
@@ -43,7 +45,8 @@ class Launcher:
     def close(self) -> None:
         """Ends it and all its sandboxes, and waits for that."""
         self._control.close()
-        os.waitpid(self.pid, 0)
+        with contextlib.suppress(ChildProcessError):  # a fork's copy, or somebody has waited for all children
+            os.waitpid(self.pid, 0)
 
 
 _launchers: dict[int, Launcher] = {}
@@ -54,6 +57,7 @@ def launcher() -> Launcher:
     found = _launchers.get(os.getpid())
     if found is None:
         found = _launchers[os.getpid()] = Launcher()
+        atexit.register(found.close)
     return found
 
 
@@ -61,6 +65,7 @@ def forget(broken: Launcher) -> None:
     """The next sandbox gets a new launcher."""
     if _launchers.get(os.getpid()) is broken:
         del _launchers[os.getpid()]
+        atexit.unregister(broken.close)
         broken.close()
 
 

@@ -23,6 +23,7 @@ INTERRUPTS = 20
 ANSWER_S = 30.0
 """How long the first process inside may take to answer: inside, others may keep the processors busy."""
 INTERRUPT = b"\x03"
+SYNTAX_ERROR = 2
 SLACK = 1 << 17
 """Bytes beyond the limit that are gathered before they are forgotten."""
 
@@ -52,6 +53,8 @@ class Shell:
         self._dropped = False
         self._end: Optional[int] = None  # where the last result's part of it ends
         self._last = (0, 0)  # the last mark's shell and number
+        self._scripts = 0
+        self._beginning = b""  # shown before the script runs, and not yet seen
         self._plain = False  # what reads the terminal is no bash with our prompt
 
     def attach(self, master: int) -> None:
@@ -60,7 +63,7 @@ class Shell:
         self._master = master
         os.set_blocking(master, False)
         self._hung = False
-        self._last, self._plain = (0, 0), False
+        self._last, self._plain, self._beginning = (0, 0), False, b""
         self._clear()
 
     def close(self) -> None:
@@ -89,7 +92,12 @@ class Shell:
         if self._box.exited is not None:  # between two scripts
             return self._renew(Ending("exited", self._box.exited), limit)
         self._quieten()
-        line = script.encode("utf-8", "surrogateescape") + b"\n" if self._plain else terminal.typed(script)
+        if self._plain:
+            line = script.encode("utf-8", "surrogateescape") + b"\n"
+        else:
+            self._scripts += 1
+            self._beginning = terminal.beginning(self.token, self._scripts)
+            line = terminal.typed(script, self.token, self._scripts)
         ending = self._follow(line, time.monotonic() + timeout_s, limit)
         timed_out = ending.why == "time"
         if timed_out:
@@ -101,6 +109,7 @@ class Shell:
 
     def _interrupt(self, limit: int) -> Ending:
         """Interrupts what runs, ever more strongly."""
+        self._beginning = b""  # what was typed may have been thrown away
         for attempt in range(INTERRUPTS):
             if attempt:
                 self._box.send({"do": "strike", "shell": False})
@@ -143,8 +152,10 @@ class Shell:
         while True:
             mark = self._mark()
             if mark:
-                self._last, self._plain = (mark.shell, mark.number), False
-                return Ending("mark", mark.exit_code)
+                # After a quote that is left open, bash shows the prompt as it was before: not this exit code.
+                code = SYNTAX_ERROR if mark[:2] == self._last else mark.exit_code
+                self._last, self._plain = mark[:2], False
+                return Ending("mark", code)
             self._trim(limit)
             if self._box.exited is not None:
                 return Ending("exited", self._box.exited)
@@ -156,7 +167,7 @@ class Shell:
                 quiet = min(2 * quiet, QUIET_S[1])
                 waited = waited + 1 if self._waits() else 0
                 if waited == 2:
-                    self._plain = True
+                    self._plain, self._beginning = True, b""
                     return Ending("waits")
             for file, events in ready:
                 if file != self._master:
@@ -192,18 +203,22 @@ class Shell:
         return bool(chunk)
 
     def _mark(self) -> Optional[terminal.Mark]:
-        """The next new mark, cut out of what was shown; one that only repeats the last is cut out as well."""
-        while True:
-            found = self._marks.search(self._shown, self._searched)
-            if found is None:
+        """The prompt after the script, cut out of what was shown."""
+        if self._beginning:
+            begun = self._shown.find(self._beginning, self._searched)
+            if begun < 0:
                 self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
                 return None
-            mark = terminal.Mark(*map(int, found.groups()))
-            self._end = self._searched = found.start()
-            del self._shown[found.start() : found.end()]
-            if (mark.shell, mark.number) != self._last:
-                return mark
-            self._end = None
+            del self._shown[begun : begun + len(self._beginning)]
+            self._beginning, self._searched = b"", begun
+        found = self._marks.search(self._shown, self._searched)
+        if found is None:
+            self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
+            return None
+        mark = terminal.Mark(*map(int, found.groups()))
+        self._end = found.start()
+        del self._shown[found.start() : found.end()]
+        return mark
 
     def _trim(self, limit: int) -> None:
         """Forgets what no result will hold."""

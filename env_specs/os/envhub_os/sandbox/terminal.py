@@ -1,9 +1,9 @@
 """Talk with bash on a terminal: what is typed, where its answer ends, and how it reads without escapes.
 
-A script is typed as one `eval $'...'`, so that all of it runs, whatever in it reads the terminal. Bash then
-shows a prompt that `PROMPT_COMMAND` has set just before: a mark with the shell's pid, the number of the
-command and its exit code. The pid and the number tell the prompt after this command from one that an interrupt
-repeats. A program inside can print such a mark too; it spoils only what its own agent sees.
+A script is typed as one `eval $'...'`, so that all of it runs, whatever in it reads the terminal. Before it, bash
+prints a beginning with a number that no other script has; prompts before it are of the past. After it, bash shows
+a prompt that `PROMPT_COMMAND` has set just before: a mark with the shell's pid, the number of the command and its
+exit code. A program inside can print such a mark too; it spoils only what its own agent sees.
 """
 
 from __future__ import annotations
@@ -44,9 +44,15 @@ def mark_pattern(token: str) -> re.Pattern[bytes]:
     return re.compile(rb"\x1b\]9;%s;(\d{1,10});(\d{1,10});(\d{1,3})\x07" % token.encode())
 
 
-def typed(script: str) -> bytes:
-    """A script as it is typed to bash: one command, in lines that a terminal takes."""
-    line, lines = bytearray(b" eval $'"), bytearray()
+def beginning(token: str, number: int) -> bytes:
+    """What bash shows before it runs a script."""
+    return b"\x1b]9;%s;%d\x07" % (token.encode(), number)
+
+
+def typed(script: str, token: str, number: int) -> bytes:
+    """A script as it is typed to bash: one line of commands, in pieces that a terminal takes."""
+    line = bytearray(b" builtin printf '\\e]9;%s;%d\\a'; eval $'" % (token.encode(), number))
+    lines = bytearray()
     for byte in script.replace("\0", "").encode("utf-8", "surrogateescape"):
         line += bytes((byte,)) if byte in _PLAIN else b"\\%03o" % byte
         if len(line) >= LINE:

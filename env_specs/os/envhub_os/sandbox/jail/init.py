@@ -272,8 +272,9 @@ def _children() -> list[int]:
 
 def _read_file(order: dict[str, Any], pipe: int) -> None:
     file = os.open(order["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        raise OSError(errno.EINVAL, "not a regular file")
+    mode = os.fstat(file).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "not a regular file")
     left = order["limit"]
     while left > 0:
         chunk = os.read(file, min(left, 1 << 16))

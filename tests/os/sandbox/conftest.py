@@ -1,0 +1,57 @@
+"""Sandboxes for the tests, in host mode; all are skipped where the machine can make none."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os"))
+
+from envhub_os.sandbox import Report, Result, Sandbox, Settings, report
+
+SMALL = Settings(memory_mb=96, disk_mb=16, inodes=1000, pids=48, open_files=256)
+PATIENCE_S = 60.0
+
+
+def say(box: Sandbox, command: str, limit_bytes: int = 20_000) -> Result:
+    """Runs a command that ends by itself."""
+    result = box.run(command, timeout_s=PATIENCE_S, limit_bytes=limit_bytes)
+    assert not result.timed_out
+    return result
+
+
+@pytest.fixture(scope="session")
+def held() -> Report:
+    """What holds a sandbox here."""
+    found = report(SMALL)
+    if found.problem:
+        pytest.skip(found.problem)
+    return found
+
+
+@pytest.fixture
+def make(held: Report) -> Iterator[Callable[..., Sandbox]]:
+    """Makes sandboxes that end with the test."""
+    made = []
+
+    def one(settings: Settings = SMALL) -> Sandbox:
+        made.append(Sandbox.start(settings))
+        return made[-1]
+
+    yield one
+    for box in made:
+        box.close()
+
+
+@pytest.fixture
+def box(make: Callable[..., Sandbox]) -> Sandbox:
+    """A sandbox of small limits."""
+    return make()
+
+
+@pytest.fixture(scope="session")
+def neighbour(held: Report) -> Iterator[Sandbox]:
+    """A sandbox that goes through all attacks on others."""
+    with Sandbox.start(SMALL) as box:
+        yield box
