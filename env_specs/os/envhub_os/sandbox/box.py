@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Optional
 
 from . import launcher
+from .jail import messages
 from .settings import BACKENDS, Completed, Refused, Result, SandboxError, Settings
 from .shell import Shell
 from .terminal import prompt_command
@@ -32,7 +33,9 @@ ENVIRONMENT = {
 }
 PROFILE = "/etc/profile.d/zz-prompt.sh"
 """Gives the shells of `su - user`, too, prompts that are marks."""
-MAX_ORDER = 150_000
+MAX_WORDS = 120_000
+"""Characters of arguments and variables; Linux takes 131,072 bytes in one argument."""
+GONE = "the sandbox is gone: its first process has ended"
 
 
 class Sandbox:
@@ -97,11 +100,14 @@ class Sandbox:
 
         Raises:
             SandboxError: The sandbox is gone, or has no process or memory left for it.
-            ValueError: Arguments and environment are too large (150 kB), or contain NUL.
+            ValueError: Arguments and environment are too long (120,000 characters as JSON), or contain NUL.
         """
         order = {"do": "exec", "argv": list(argv), "env": {**ENVIRONMENT, **(env or {})}, "user": user}
-        if any("\0" in text for text in (*order["argv"], *order["env"], *order["env"].values())):
+        words = [*argv, *(env or {}), *(env or {}).values()]
+        if any("\0" in word for word in words):
             raise ValueError("an argument or a variable contains NUL")
+        if len(json.dumps(words)) > MAX_WORDS:
+            raise ValueError(f"arguments and variables are longer than {MAX_WORDS} characters: use `write` or stdin")
         source, sink = os.pipe()
         out, out_end = os.pipe()
         err, err_end = os.pipe()
@@ -175,23 +181,19 @@ class Sandbox:
 
     def send(self, order: dict[str, Any], files: Sequence[int] = ()) -> None:
         """Sends the first process an order."""
-        message = json.dumps(order).encode()
-        if len(message) > MAX_ORDER:
-            raise ValueError(f"{len(message)} bytes of arguments and environment; at most {MAX_ORDER}: use `write`")
         try:
-            socket.send_fds(self._control, [message], list(files))
+            messages.send(self._control, order, files)
         except OSError as error:
-            raise SandboxError("the sandbox is gone: its first process has ended") from error
+            raise SandboxError(GONE) from error
 
     def hear(self) -> dict[str, Any]:
         """Takes one event of the first process and notes what it says."""
         try:
-            message, files, _, _ = socket.recv_fds(self._control, 1 << 16, 1, socket.MSG_CMSG_CLOEXEC)
+            event, files = messages.receive(self._control)
         except OSError as error:
-            raise SandboxError("the sandbox is gone: its first process has ended") from error
-        if not message:
-            raise SandboxError("the sandbox is gone: its first process has ended")
-        event: dict[str, Any] = json.loads(message)
+            raise SandboxError(GONE) from error
+        if event is None:
+            raise SandboxError(GONE)
         kind = event["event"]
         if kind == "broken":
             raise Refused(f"no sandbox can be made on this machine: {event['why']}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import socket
 import sys
 from pathlib import Path
 from typing import Any, Optional
 
+from .jail import messages
 from .settings import Refused
 
 JAIL = str(Path(__file__).parent / "jail" / "__main__.py")
@@ -34,13 +34,11 @@ class Launcher:
         Raises:
             OSError: The launcher is gone.
         """
-        files = [attached.fileno()] if attached else []
-        socket.send_fds(self._control, [json.dumps(order).encode()], files)
-        answer = self._control.recv(1 << 16)
-        if not answer:
+        messages.send(self._control, order, [attached.fileno()] if attached else [])
+        answer, _ = messages.receive(self._control)
+        if answer is None:
             raise ConnectionResetError("the launcher of sandboxes has died")
-        parsed: dict[str, Any] = json.loads(answer)
-        return parsed
+        return answer
 
     def close(self) -> None:
         """Ends it and all its sandboxes, and waits for that."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import select
 import signal
@@ -22,9 +21,8 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel
+from . import child, kernel, messages
 
-MAX_MESSAGE = 160_000
 ROWS, COLUMNS = 24, 80
 _READ = {"x86_64": "0", "aarch64": "63"}
 
@@ -87,10 +85,9 @@ class Init:
             self._reap()
 
     def _order(self) -> None:
-        message, files, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 5, socket.MSG_CMSG_CLOEXEC)
-        if not message:
+        order, files = messages.receive(self._control)
+        if order is None:
             self._end()
-        order = json.loads(message)
         self._operations[order["do"]](order, files)
 
     def _end(self) -> NoReturn:
@@ -104,7 +101,7 @@ class Init:
         os._exit(0)
 
     def _say(self, **event: Any) -> None:
-        self._control.send(json.dumps(event).encode())
+        messages.send(self._control, event)
 
     # -- the shell --------------------------------------------------------------------------------------
 
@@ -123,7 +120,7 @@ class Init:
             env, cwd = self._settings["env"], self._settings["cwd"]
             self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
         os.close(slave)
-        socket.send_fds(self._control, [b'{"event": "shell"}'], [self._master])
+        messages.send(self._control, {"event": "shell"}, [self._master])
 
     def _strike(self, order: dict[str, Any], files: list[int]) -> None:
         """Kills what runs in front on the terminal; the shell itself only when told so."""

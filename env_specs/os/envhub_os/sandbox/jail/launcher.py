@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import signal
 import socket
@@ -22,9 +21,7 @@ import sys
 import warnings  # noqa: F401  os.execvpe imports it, and inside a sandbox nothing can be imported
 from typing import Any, NoReturn, Optional
 
-from . import init, kernel, limits, mounts, namespaces, seccomp
-
-MAX_MESSAGE = 1 << 16
+from . import init, kernel, limits, messages, mounts, namespaces, seccomp
 
 
 class Launcher:
@@ -49,12 +46,11 @@ class Launcher:
         try:
             self._groups.prepare()
             while True:
-                message, files, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 1, socket.MSG_CMSG_CLOEXEC)
-                if not message:
+                order, files = messages.receive(self._control)
+                if order is None:
                     break
                 self._reap()
-                order = json.loads(message)
-                self._control.send(json.dumps(self._obey(order, files)).encode())
+                messages.send(self._control, self._obey(order, files))
         finally:
             for pid in list(self._sandboxes):
                 self._close(pid)
@@ -196,20 +192,19 @@ class Launcher:
             init.start(box, settings, confined=True)
         except BaseException as error:
             with contextlib.suppress(OSError):
-                box.send(json.dumps({"event": "broken", "why": f"{type(error).__name__}: {error}"}).encode())
+                messages.send(box, {"event": "broken", "why": f"{type(error).__name__}: {error}"})
         os._exit(1)
 
 
 def _tell(to: socket.socket, message: dict[str, Any], files: Optional[list[int]] = None) -> None:
     with contextlib.suppress(BrokenPipeError):
-        socket.send_fds(to, [json.dumps(message).encode()], files or [])
+        messages.send(to, message, files or [])
 
 
 def _hear_files(of: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    message, files, _, _ = socket.recv_fds(of, MAX_MESSAGE, 16, socket.MSG_CMSG_CLOEXEC)
-    if not message:
+    answer, files = messages.receive(of)
+    if answer is None:
         raise OSError(0, "the process that makes the sandbox ended early")
-    answer: dict[str, Any] = json.loads(message)
     if "error" in answer:
         raise OSError(0, answer["error"])
     return answer, files
