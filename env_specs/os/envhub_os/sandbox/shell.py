@@ -89,6 +89,8 @@ class Shell:
 
     def run(self, script: str, timeout_s: float, limit: int) -> Result:
         """Types a script and waits for the prompt after it."""
+        if self._master < 0:
+            raise SandboxError("the sandbox is closed")
         if self._box.exited is not None:  # between two scripts
             return self._renew(Ending("exited", self._box.exited), limit)
         self._quieten()

@@ -92,12 +92,13 @@ def remove(folders: list[str]) -> None:
 
 
 def start_time(pid: int) -> Optional[str]:
-    """When a process started, in ticks since boot; None when there is no such process."""
+    """When a process started, in ticks since boot; None when there is no such process, or only what is left of it."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[19]
+            words = file.read().rpartition(")")[2].split()
     except OSError:
         return None
+    return None if words[0] in "ZX" else words[19]
 
 
 def _remove_stale(parent: str) -> None:
