@@ -40,7 +40,7 @@ class OSEnv:
         observation_limit: Characters of a command's output; more is cut.
         command_timeout_s: A command that takes longer is interrupted.
         check_timeout_s: For each part of the setup and each check at the end.
-        rootfs: Folder of the machine's root file system; empty: the programs of the machine that this runs on.
+        rootfs: Folder of the machine's root file system; empty: the programs of the machine it runs on.
         sandbox: How the machine is kept apart: "auto", or another backend of `envhub_os.sandbox`.
         i_know: Allows `sandbox="none"`, which keeps nothing apart.
         memory_mb: Memory of the machine.

@@ -55,8 +55,6 @@ class Judge:
         return self._comparisons[goal.compare](answer.strip() if goal.strip else answer, goal.expected)
 
     def _passes(self, goal: Chain, sandbox: Sandbox, answer: str) -> bool:
-        if "\0" in answer:  # no program can be given that
-            return False
         parameters = [answer.encode("utf-8", "replace").decode()]
         for check in goal.checks:
             if isinstance(check, str):
@@ -67,7 +65,10 @@ class Judge:
             script = goal.reference if check is None else check
             if script is None:
                 return False
-            done = run_script(sandbox, script, tuple(parameters), self._timeout_s)
+            try:
+                done = run_script(sandbox, script, tuple(parameters), self._timeout_s)
+            except ValueError:  # an answer, or an output, that no program can be given
+                return False
             if done.exit_code != 0:
                 return False
             parameters.append(done.stdout.decode("utf-8", "replace"))

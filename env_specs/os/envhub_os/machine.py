@@ -39,7 +39,9 @@ def prepare(sandbox: Sandbox, task: Task, seed: int, timeout_s: float) -> None:
         done = run_script(sandbox, _seeded(script, seed), (), timeout_s)
         _require(task, f"its script {number}", done)
     if setup.start is not None:
-        sandbox.run(setup.start, timeout_s=timeout_s, limit_bytes=_SHOWN)  # what comes of it does not matter
+        started = sandbox.run(setup.start, timeout_s=timeout_s, limit_bytes=_SHOWN)
+        if started.timed_out:  # otherwise what comes of it does not matter, as published
+            raise SetupFailed(f"the machine of task {task.id} could not be made ready: its start never ended")
 
 
 def _seeded(script: Script, seed: int) -> Script:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from envhub_os.own.draw import Draw
+from envhub_os.own.programs import QUIET, running, sleeper, with_programs
 from envhub_os.own.template import Family, Made
-from envhub_os.task import Answer, Fact, File, Script, Setup, Solution, State
+from envhub_os.task import Answer, Fact, File, Setup, Solution, State
 
 FAMILY = Family("processes")
 template = FAMILY.template
-
-_QUIET = "< /dev/null > /dev/null 2>&1 &"
-
-
-def _sleeper(name: str, before: str = "") -> str:
-    """Bash that starts a program of this name, which does nothing but for what its process does before."""
-    return f"setsid bash -c '{before}exec -a {name} sleep 1000000' {_QUIET}"
 
 
 def _pid(name: str) -> str:
@@ -22,10 +16,9 @@ def _pid(name: str) -> str:
     return f"$(pgrep -f '^{name} 1000000')"
 
 
-def _started(names: list[str]) -> Script:
-    """Wait until all of them run, so that the agent finds them."""
-    waits = [f"until pgrep -f '^{name} 1000000' > /dev/null; do sleep 0.01; done" for name in names]
-    return Script("\n".join(waits))
+def _running(starts: list[str], names: list[str], after: str = "", files: tuple[File, ...] = ()) -> Setup:
+    """A setup that starts programs, waits until sleepers of these names run, and does what comes after."""
+    return with_programs(f"{running(starts, names)}\n{after}", files)
 
 
 @template(level=1)
@@ -35,7 +28,7 @@ def stop_one(draw: Draw) -> Made:
     chosen, *others = draw.shuffled(names)
     return Made(
         f"The program {chosen} runs wild. End it, and leave all other programs running.",
-        Setup((), (Script("\n".join(map(_sleeper, names))), _started(names))),
+        _running([sleeper(name) for name in names], names),
         State(
             (
                 Fact("running", {"text": f"{chosen} 1000000"}, 0),
@@ -52,10 +45,10 @@ def environment(draw: Draw) -> Made:
     names, variable = [f"{word}-agent" for word in draw.words(5)], f"{draw.word().upper()}_KEY"
     keys = {name: draw.token() for name in names}
     chosen = draw.choice(names)
-    script = "\n".join(_sleeper(name, f"export {variable}={key}; ") for name, key in keys.items())
+    starts = [sleeper(name, f"export {variable}={key}; ") for name, key in keys.items()]
     return Made(
         f"The program {chosen} is running. What is the value of {variable} in its environment?",
-        Setup((), (Script(script), _started(names))),
+        _running(starts, names),
         Answer(keys[chosen], "string"),
         Solution((f"tr '\\0' '\\n' < /proc/{_pid(chosen)}/environ | grep '^{variable}=' | cut -d= -f2",)),
     )
@@ -67,13 +60,11 @@ def open_file(draw: Draw) -> Made:
     root, names = f"/var/lib/{draw.word()}", [f"{word}-writer" for word in draw.words(4)]
     paths = {name: f"{root}/{draw.token()}.db" for name in names}
     chosen = draw.choice(names)
-    script = f"mkdir -p {root}\n" + "\n".join(
-        _sleeper(name, f"exec 7> {path}; ") for name, path in paths.items()
-    )
+    starts = [f"mkdir -p {root}", *(sleeper(name, f"exec 7> {path}; ") for name, path in paths.items())]
     return Made(
         f"The program {chosen} is running and keeps one file below /var/lib open. What is the file's full "
         "path?",
-        Setup((), (Script(script), _started(names))),
+        _running(starts, names),
         Answer(paths[chosen], "string"),
         Solution((f"readlink /proc/{_pid(chosen)}/fd/7",)),
     )
@@ -85,10 +76,10 @@ def working_folder(draw: Draw) -> Made:
     names = [f"{word}-job" for word in draw.words(4)]
     folders = {name: f"/srv/{draw.word()}/{draw.token()}" for name in names}
     chosen = draw.choice(names)
-    script = "\n".join(f"mkdir -p {path}\n{_sleeper(name, f'cd {path}; ')}" for name, path in folders.items())
+    starts = [f"mkdir -p {path}\n{sleeper(name, f'cd {path}; ')}" for name, path in folders.items()]
     return Made(
         f"The program {chosen} is running. What is its current working directory? Answer with the full path.",
-        Setup((), (Script(script), _started(names))),
+        _running(starts, names),
         Answer(folders[chosen], "string"),
         Solution((f"readlink /proc/{_pid(chosen)}/cwd",)),
     )
@@ -100,14 +91,14 @@ def parent(draw: Draw) -> Made:
     children = [f"{word}-child" for word in draw.words(4)]
     parents = {child: f"{draw.word()}{draw.number(100, 999)}-master" for child in children}
     chosen = draw.choice(children)
-    script = "\n".join(
-        f"setsid bash -c 'exec -a {name} bash -c \"(exec -a {child} sleep 1000000) & wait\"' {_QUIET}"
+    starts = [
+        f"setsid bash -c 'exec -a {name} bash -c \"(exec -a {child} sleep 1000000) & wait\"' {QUIET}"
         for child, name in parents.items()
-    )
+    ]
     return Made(
         f"The program {chosen} is running. What is the name of the program that started it, its parent? The "
         "name ends in -master and is the first word of the parent's command line.",
-        Setup((), (Script(script), _started(children))),
+        _running(starts, children),
         Answer(parents[chosen], "string"),
         Solution(
             (f"tr '\\0' ' ' < /proc/$(ps -o ppid= -p {_pid(chosen)} | tr -d ' ')/cmdline | cut -d' ' -f1",)
@@ -123,9 +114,11 @@ def deleted_file(draw: Draw) -> Made:
     return Made(
         f"Someone deleted {path}, which the program {name} still keeps open. Write what the file held to "
         f"{target}, and leave the program running.",
-        Setup(
+        _running(
+            [sleeper(name, f"exec 7< {path}; ")],
+            [name],
+            f"rm {path}",
             (File(path, "\n".join(lines) + "\n"),),
-            (Script(_sleeper(name, f"exec 7< {path}; ")), _started([name]), Script(f"rm {path}")),
         ),
         State(
             (Fact("lines", {"path": target}, lines), Fact("running", {"text": f"{name} 1000000"}, 1)),
@@ -142,22 +135,19 @@ def signal_report(draw: Draw) -> Made:
     program = f"""#!/usr/bin/env python3
 import codecs, signal
 
-def report(number, frame):
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+open("/run/{name}.ready", "w").close()
+while signal.sigwait([signal.SIGUSR1]):
     with open({target!r}, "w") as file:
         file.write(codecs.decode({_rot13(code)!r}, "rot13") + "\\n")
-
-signal.signal(signal.SIGUSR1, report)
-open("/run/{name}.ready", "w").close()
-while True:
-    signal.pause()
 """
     path = f"/usr/local/sbin/{name}"
     return Made(
         f"The program {name} writes a report to {target} whenever it gets the signal USR1. What does the "
         "report say?",
-        Setup(
+        with_programs(
+            f"setsid {path} {QUIET}\nuntil [ -e /run/{name}.ready ]; do sleep 0.01; done",
             (File(path, program, 0o755),),
-            (Script(f"setsid {path} {_QUIET}\nuntil [ -e /run/{name}.ready ]; do sleep 0.01; done"),),
         ),
         Answer(code, "string"),
         Solution((f"pkill -USR1 -f {path}\nuntil [ -s {target} ]; do sleep 0.01; done\ncat {target}",)),
@@ -173,11 +163,10 @@ def _rot13(text: str) -> str:
 def stop_all(draw: Draw) -> Made:
     """End all programs of a name."""
     chosen, other = f"{draw.word()}-task", f"{draw.word()}-task"
+    names = [chosen, other, chosen, chosen, other, chosen, chosen]
     return Made(
         f"Several programs named {chosen} are running. End all of them, and no other program.",
-        Setup(
-            (), (Script("\n".join([_sleeper(chosen)] * 5 + [_sleeper(other)] * 2)), _started([chosen, other]))
-        ),
+        _running([sleeper(name) for name in names], names),
         State(
             (
                 Fact("running", {"text": f"{chosen} 1000000"}, 0),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from envhub_os.own.draw import folder
+from envhub_os.own.programs import with_programs
 from envhub_os.own.users import account, accounts
-from envhub_os.task import Fact, File, Script, Setup
+from envhub_os.task import Fact, File, Setup
 
 _DAEMON = r'''#!/usr/bin/env python3
 """The service NAME. Answers each line at its socket."""
@@ -122,18 +123,25 @@ class Service:
         """Where its configuration is."""
         return f"/etc/{self.name}.conf"
 
-    def setup(self, *more: Script, owner: int = 3001) -> Setup:
-        """Return what installs it, with scripts to run then; `owner` has its data folder."""
+    def setup(self, programs: str = ":", owner: int = 3001, number: int = 3001) -> Setup:
+        """Return what installs it.
+
+        Args:
+            programs: Bash that starts programs, see `with_programs`.
+            owner: Who has its data folder.
+            number: The number of its account.
+        """
         settings = {**self.settings, **self.changed}
         conf = "".join(f"{key} = {value}\n" for key, value in settings.items() if value is not None)
-        return Setup(
+        return with_programs(
+            programs,
             (
                 File(f"/usr/local/sbin/{self.name}d", _DAEMON.replace("@NAME@", self.name), 0o755),
                 File(f"/usr/local/bin/{self.name}ctl", _CONTROL.replace("@NAME@", self.name), 0o755),
                 File(self.conf, f"# the service {self.name}\n{conf}"),
                 folder(f"/var/lib/{self.name}", 0o750, (owner, owner)),
             ),
-            (accounts([account(self.name, 3001, shell="/usr/sbin/nologin")]), *more),
+            (accounts([account(self.name, number, shell="/usr/sbin/nologin")]),),
         )
 
     def answers(self, question: str, greeting: str = "") -> tuple[Fact, ...]:

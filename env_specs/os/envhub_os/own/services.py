@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from envhub_os.own.draw import Draw
+from envhub_os.own.programs import running, sleeper
 from envhub_os.own.service import Service
 from envhub_os.own.template import Family, Made
-from envhub_os.own.users import account, accounts
-from envhub_os.task import Answer, Fact, Script, Setup, Solution, State
+from envhub_os.task import Answer, Fact, Setup, Solution, State
 
 FAMILY = Family("services")
 template = FAMILY.template
@@ -39,14 +39,11 @@ def start(draw: Draw) -> Made:
 def stop(draw: Draw) -> Made:
     """Stop a service."""
     service, other = _service(draw), _service(draw)
-    setup, second = service.setup(Script(f"{service.name}ctl start")), other.setup()
-    more = (
-        accounts([account(other.name, 3002, shell="/usr/sbin/nologin")]),
-        Script(f"chown 3002:3002 /var/lib/{other.name}\n{other.name}ctl start"),
-    )
+    first = other.setup(owner=3002, number=3002)
+    setup = service.setup(f"{service.name}ctl start && {other.name}ctl start")
     return Made(
         f"{_about(service)} Stop it. Leave other services running.",
-        Setup(setup.files + second.files, setup.scripts + more),
+        Setup(first.files + setup.files, first.scripts + setup.scripts, setup.start),
         State(
             (Fact("running", {"text": f"/usr/local/sbin/{service.name}d"}, 0), *other.answers(draw.word()))
         ),
@@ -61,7 +58,7 @@ def change_setting(draw: Draw) -> Made:
     return Made(
         f"{_about(service)} It is running. Set its greeting to {greeting} and see to it that the running "
         "service uses it.",
-        service.setup(Script(f"{service.name}ctl start")),
+        service.setup(f"{service.name}ctl start"),
         State(
             (
                 *service.answers(draw.word(), greeting),
@@ -140,7 +137,7 @@ def stale_pid(draw: Draw) -> Made:
     return Made(
         f"{_about(service)} The machine lost power while it was running, and now it does not start. Get it "
         "to run again.",
-        service.setup(Script(f"echo 99999999 > /run/{service.name}.pid")),
+        service.setup(f"echo 99999999 > /run/{service.name}.pid"),
         State(service.answers(draw.word())),
         Solution((f"rm /run/{service.name}.pid && {service.name}ctl start",)),
     )
@@ -151,18 +148,14 @@ def held_lock(draw: Draw) -> Made:
     """End what is in a service's way."""
     service, holder = _service(draw), f"{draw.word()}-helper"
     lock = service.settings["lock"]
-    script = (
-        f"setsid bash -c 'exec 9>> {lock}; flock 9; touch /run/{holder}.ready; exec -a {holder} sleep "
-        "1000000' "
-        f"< /dev/null > /dev/null 2>&1 &\nuntil [ -e /run/{holder}.ready ]; do sleep 0.01; done; rm "
-        f"/run/{holder}.ready"
-    )
     bystander = f"{draw.word()}-helper"
-    other = f"setsid bash -c 'exec -a {bystander} sleep 1000000' < /dev/null > /dev/null 2>&1 &"
+    programs = running(
+        [sleeper(holder, f"exec 9>> {lock}; flock 9; "), sleeper(bystander)], [holder, bystander]
+    )
     return Made(
         f"{_about(service)} It does not start, since a program left over from long ago is in its way. Find "
         "that program, end it and no other, and start the service. Leave its configuration as it is.",
-        service.setup(Script(script), Script(other)),
+        service.setup(programs),
         State(
             (
                 *service.answers(draw.word()),
@@ -174,8 +167,7 @@ def held_lock(draw: Draw) -> Made:
         Solution(
             (
                 f"{service.name}ctl start; tail -n 1 /var/log/{service.name}.log",
-                f"for p in /proc/[0-9]*; do ls -l $p/fd 2>/dev/null | grep -q {lock}'$' && kill "
-                f"${{p#/proc/}}; done\n"
+                f"for p in /proc/[0-9]*; do ls -l $p/fd | grep -q {lock}'$' && kill ${{p#/proc/}}; done",
                 f"{service.name}ctl start",
             )
         ),
@@ -193,10 +185,7 @@ def question(draw: Draw) -> Made:
         f"answered with a line. What is the first word of its answer to the line {word}? The configuration "
         "was changed since it was started.",
         service.setup(
-            Script(
-                f"{service.name}ctl start\nsed -i 's/^greeting = .*/greeting = {draw.token()}/' "
-                f"{service.conf}"
-            )
+            f"{service.name}ctl start\nsed -i 's/^greeting = .*/greeting = {draw.token()}/' {service.conf}",
         ),
         Answer(code, "string"),
         Solution(

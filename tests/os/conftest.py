@@ -1,0 +1,94 @@
+"""Puts the OS spec's folder on the path, as a worker does, and plays its tasks."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "env_specs" / "os"))
+
+from envhub_os import OSEnv
+from envhub_os.sandbox import Refused, Sandbox, Settings
+from envhub_os.task import State, Task
+
+Answer = Callable[[OSEnv, Task], float]
+
+
+@pytest.fixture(scope="session")
+def machine() -> None:
+    """Skips where no sandbox can be made."""
+    try:
+        Sandbox.start(Settings()).close()
+    except Refused as refused:
+        pytest.skip(f"no sandbox can be made here: {refused}")
+
+
+@pytest.fixture
+def sandbox(machine: None) -> Iterator[Sandbox]:
+    """A sandbox of the test's own."""
+    with Sandbox.start(Settings()) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def agentbench(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A part of AgentBench's data in its official layout."""
+    folder = tmp_path_factory.mktemp("os_interaction")
+    packed = json.loads((shared_data / "agentbench" / "os_interaction.json").read_text(encoding="utf-8"))
+    for name, text in packed["files"].items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def _bash(script: str) -> str:
+    return f"Think: as the solution says\nAct: bash\n\n```bash\n{script}\n```"
+
+
+@pytest.fixture(scope="session")
+def bash() -> Callable[[str], str]:
+    """Writes a bash action in the classic grammar."""
+    return _bash
+
+
+@pytest.fixture(scope="session")
+def solve() -> Answer:
+    """Plays a task as its solution says, through actions alone, and returns the reward."""
+
+    def play(env: OSEnv, task: Task) -> float:
+        assert task.solution is not None
+        env.reset(seed=1, options={"task": {"id": task.id}})
+        shown = ""
+        for script in task.solution.scripts:
+            shown, reward, terminated, _, _ = env.step(_bash(script))
+            assert (reward, terminated) == (0.0, False)
+        printed = shown.partition("\n\n")[2].strip()
+        if task.solution.answer is None and isinstance(task.goal, State):
+            return _end(env, "Act: finish")
+        answer = printed if task.solution.answer is None else task.solution.answer
+        return _end(env, f"Act: answer({answer})")
+
+    return play
+
+
+@pytest.fixture(scope="session")
+def fail() -> Answer:
+    """Answers a task at once with what is no answer to anything, and returns the reward."""
+
+    def play(env: OSEnv, task: Task) -> float:
+        env.reset(seed=1, options={"task": {"id": task.id}})
+        return _end(env, "Act: answer(no-such-answer)")
+
+    return play
+
+
+def _end(env: OSEnv, action: str) -> float:
+    observation, reward, terminated, truncated, info = env.step(action)
+    assert (observation, terminated, truncated) == ("", True, False)
+    expected: dict[str, Any] = {"action": "commit", "status": "completed", "success": reward == 1.0}
+    assert info == expected
+    return reward
