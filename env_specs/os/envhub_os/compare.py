@@ -83,7 +83,7 @@ def _bytes(text: str) -> Decimal | None:
     if match is None:
         return None
     try:
-        return Decimal(match[1]) * 1024 ** _UNITS.index((match[2] or "B").upper())
+        return Decimal(match[1]) * Decimal(1024 ** _UNITS.index((match[2] or "B").upper()))
     except InvalidOperation:  # more digits than Decimal holds
         return None
 
@@ -93,5 +93,5 @@ def _published_bytes(text: str) -> int:
         return int(text[: -len("Byte")] if text.endswith("Byte") else text[:-1])
     for power, unit in enumerate(_UNITS):
         if power and text.endswith(unit):
-            return int(text[:-1]) * 1024**power
+            return int(text[:-1]) * int(1024**power)
     return int(text)

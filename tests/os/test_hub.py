@@ -1,0 +1,63 @@
+"""The environment behind a real hub: sessions outlive their workers by replay, and forks are replays."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from envhub_sdk import Hub, ReplayDiverged
+
+pytestmark = pytest.mark.e2e
+
+TASK = {"task": {"id": "files-find-text-0"}}
+
+
+def kill_worker(hub: Any, processes: Any, wait_until: Any) -> None:
+    """Kill the hub's one worker."""
+    (template,) = processes.children(hub.pid)
+    wait_until(lambda: len(processes.children(template)) == 1)
+    os.kill(*processes.children(template), signal.SIGKILL)
+
+
+@pytest.fixture
+def serve(machine: None, mortal: Callable[..., Any]) -> Callable[..., Any]:
+    """Start a hub with one worker of the environment."""
+    return lambda *arguments: mortal("--env", "os=4", "--workers", "1", *arguments)
+
+
+def test_an_episode_goes_on_after_its_worker_was_killed(
+    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any
+) -> None:
+    hub = serve()
+    with Hub(hub.url) as client, client.make("os") as env:
+        env.reset(seed=1, options=TASK)
+        env.step(bash("mkdir /tmp/made; cd /tmp/made; X=kept"))
+        env.step(bash("find /srv -type f -printf '%t %p\\n' | sort | head -3"))
+        kill_worker(hub, processes, wait_until)
+        observation, _, terminated, _, _ = env.step(bash("echo $X in $PWD"))
+        assert observation.endswith("\nkept in /tmp/made\n") and not terminated
+
+
+def test_forks_go_on_apart(serve: Any, bash: Callable[[str], str]) -> None:
+    with Hub(serve().url) as client, client.make("os") as env:
+        env.reset(seed=1, options=TASK)
+        env.step(bash("cd /tmp; X=1"))
+        one, other = env.fork(2)
+        with one, other:
+            one.step(bash("X=2; touch one"))
+            assert other.step(bash("ls; echo $X"))[0].endswith("\n\n1\n")
+            assert one.step(bash("ls; echo $X"))[0].endswith("\n\none\n2\n")
+
+
+def test_what_the_clock_decides_is_not_passed_over_in_silence(
+    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any
+) -> None:
+    hub = serve()
+    with Hub(hub.url) as client, client.make("os") as env:
+        env.reset(seed=1, options=TASK)
+        env.step(bash("date +%s%N"))
+        kill_worker(hub, processes, wait_until)
+        with pytest.raises(ReplayDiverged):
+            env.step(bash("pwd"))
