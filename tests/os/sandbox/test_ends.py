@@ -20,7 +20,9 @@ from .conftest import SMALL, say
 
 SPEC = Path(__file__).resolve().parents[3] / "env_specs" / "os"
 JOBS = "sleep 1000 & setsid sleep 1000 & (trap '' HUP TERM; sleep 1000) &"
-READY = "until [ $(cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep 1000' | wc -l) -ge 3 ]; do :; done"
+READY = (
+    "until [ $(cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -o 'sleep 1000' | wc -l) -ge 3 ]; do :; done"
+)
 WORKER = textwrap.dedent(
     """
     import sys
@@ -46,7 +48,10 @@ def inside(pid: int) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and os.stat(entry / "ns/pid").st_ino == os.stat(f"/proc/{pid}/ns/pid").st_ino:
+            if (
+                entry.name.isdigit()
+                and os.stat(entry / "ns/pid").st_ino == os.stat(f"/proc/{pid}/ns/pid").st_ino
+            ):
                 found.append(int(entry.name))
     return found
 
@@ -66,7 +71,10 @@ def worker(held: Report) -> Iterator[tuple[subprocess.Popen[str], int, list[int]
 
 @pytest.mark.parametrize("victim", ["worker", "launcher", "launcher, politely"])
 def test_killing_ends_everything(
-    worker: tuple[subprocess.Popen[str], int, list[int]], victim: str, wait_until: Callable[..., None], processes: Any
+    worker: tuple[subprocess.Popen[str], int, list[int]],
+    victim: str,
+    wait_until: Callable[..., None],
+    processes: Any,
 ) -> None:
     process, maker, everything = worker
     mounts = Path("/proc/self/mounts").read_text()
@@ -112,7 +120,9 @@ def test_calls_after_close_say_so(held: Report) -> None:
             call()
 
 
-def test_a_sandbox_whose_first_process_is_killed_says_so_and_can_be_closed(held: Report, neighbour: Sandbox) -> None:
+def test_a_sandbox_whose_first_process_is_killed_says_so_and_can_be_closed(
+    held: Report, neighbour: Sandbox
+) -> None:
     box = Sandbox.start(SMALL)
     os.kill(box.pid, signal.SIGKILL)
     with pytest.raises(SandboxError):
@@ -144,7 +154,10 @@ def _outlive_a_launcher() -> tuple[bool, str]:
 
 
 def test_groups_of_a_launcher_that_was_killed_are_removed_by_the_next(
-    worker: tuple[subprocess.Popen[str], int, list[int]], wait_until: Callable[..., None], processes: Any, held: Report
+    worker: tuple[subprocess.Popen[str], int, list[int]],
+    wait_until: Callable[..., None],
+    processes: Any,
+    held: Report,
 ) -> None:
     if not held.groups:
         pytest.skip("no control groups here")

@@ -10,7 +10,9 @@ from .conftest import say
 
 def test_a_helper_shares_files_and_processes_with_the_shell(box: Sandbox) -> None:
     say(box, "cd /tmp; touch a; sleep 1234 &")
-    assert box.exec(["bash", "-c", "pwd; ls /tmp; pgrep -x -f 'sleep 1234' | wc -l"]).stdout == b"/root\na\n1\n"
+    assert (
+        box.exec(["bash", "-c", "pwd; ls /tmp; pgrep -x -f 'sleep 1234' | wc -l"]).stdout == b"/root\na\n1\n"
+    )
 
 
 def test_it_gets_its_input_and_gives_its_output_apart(box: Sandbox) -> None:
@@ -40,7 +42,9 @@ def test_its_output_is_cut_at_the_limit(box: Sandbox) -> None:
 
 
 def test_its_children_live_on_and_may_go_on_talking(box: Sandbox) -> None:
-    box.exec(["bash", "-c", "(until [ -e /tmp/go ]; do sleep 0.01; done; seq 50000; touch /tmp/said) & echo ok"])
+    box.exec(
+        ["bash", "-c", "(until [ -e /tmp/go ]; do sleep 0.01; done; seq 50000; touch /tmp/said) & echo ok"]
+    )
     say(box, "touch /tmp/go; until [ -e /tmp/said ]; do sleep 0.01; done")
 
 
@@ -68,7 +72,12 @@ def test_files_go_in_and_come_out_whole(box: Sandbox) -> None:
 
 @pytest.mark.parametrize(
     ("path", "error"),
-    [("/nope", FileNotFoundError), ("/tmp", IsADirectoryError), ("/tmp/fifo", OSError), ("/dev/zero", OSError)],
+    [
+        ("/nope", FileNotFoundError),
+        ("/tmp", IsADirectoryError),
+        ("/tmp/fifo", OSError),
+        ("/dev/zero", OSError),
+    ],
 )
 def test_what_is_no_file_is_an_error_and_not_a_wait(box: Sandbox, path: str, error: type[OSError]) -> None:
     say(box, "mkfifo /tmp/fifo")

@@ -13,7 +13,9 @@ def test_all_of_a_script_runs_and_all_of_its_output_comes_back(box: Sandbox) -> 
     assert say(box, script) == Result("1\n2\n'a' \"b\" \\c 2\nerr\né\t€\n", 0)
 
 
-@pytest.mark.parametrize(("script", "code"), [("true", 0), ("false", 1), ("(exit 7)", 7), ("", 0), ("nope", 127)])
+@pytest.mark.parametrize(
+    ("script", "code"), [("true", 0), ("false", 1), ("(exit 7)", 7), ("", 0), ("nope", 127)]
+)
 def test_the_exit_code_is_the_shells(box: Sandbox, script: str, code: int) -> None:
     assert say(box, script).exit_code == code
 

@@ -44,4 +44,7 @@ def test_what_was_shown_reads_as_plain_text(shown: bytes, text: str) -> None:
 
 @given(st.binary(max_size=500))
 def test_no_bytes_at_all_leave_anything_that_acts_on_a_terminal(shown: bytes) -> None:
-    assert all(character in "\t\n" or character.isprintable() or ord(character) > 0x9F for character in terminal.clean(shown))
+    assert all(
+        character in "\t\n" or character.isprintable() or ord(character) > 0x9F
+        for character in terminal.clean(shown)
+    )

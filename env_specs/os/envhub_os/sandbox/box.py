@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import select
@@ -11,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from types import TracebackType
-from typing import Any, Optional
+from typing import Any
 
 from . import launcher
 from .jail import messages
@@ -48,9 +47,9 @@ class Sandbox:
         self._made = 0
         self._ended: dict[int, int] = {}
         self._shell = Shell(self)
-        self.exited: Optional[int] = None
+        self.exited: int | None = None
         """The exit code of the shell that is gone and not yet replaced."""
-        self.waits: Optional[bool] = None
+        self.waits: bool | None = None
         """What the last question answered: whether the program in front waits for input."""
         with theirs:
             try:
@@ -90,7 +89,7 @@ class Sandbox:
         *,
         stdin: bytes = b"",
         timeout_s: float = 30.0,
-        env: Optional[Mapping[str, str]] = None,
+        env: Mapping[str, str] | None = None,
         user: str = "root",
         limit_bytes: int = 1 << 20,
     ) -> Completed:
@@ -107,7 +106,9 @@ class Sandbox:
         if any("\0" in word for word in words):
             raise ValueError("an argument or a variable contains NUL")
         if len(json.dumps(words)) > MAX_WORDS:
-            raise ValueError(f"arguments and variables are longer than {MAX_WORDS} characters: use `write` or stdin")
+            raise ValueError(
+                f"arguments and variables are longer than {MAX_WORDS} characters: use `write` or stdin"
+            )
         source, sink = os.pipe()
         out, out_end = os.pipe()
         err, err_end = os.pipe()
@@ -166,9 +167,9 @@ class Sandbox:
 
     def __exit__(
         self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -230,7 +231,7 @@ class Sandbox:
         sinks: dict[int, memoryview],
         timeout_s: float,
         limit_bytes: int,
-    ) -> Optional[int]:
+    ) -> int | None:
         """Feeds a helper and gathers what it writes until it ends; None when it had to be killed."""
         deadline, killed = time.monotonic() + timeout_s, False
         for file in (*texts, *sinks):
@@ -295,8 +296,8 @@ def _check(settings: Settings) -> None:
         raise Refused(f"sandbox backend {settings.backend!r}: choose one of {', '.join(BACKENDS)}")
     if settings.backend == "none" and (not settings.i_know or settings.rootfs):
         raise Refused(
-            'sandbox "none" gives the agent this machine itself, as the user that runs the hub: only on a machine that '
-            "may be destroyed, without a rootfs, and with --i-know"
+            'sandbox "none" gives the agent this machine itself, as the user that runs the hub: only on a '
+            "machine that may be destroyed, without a rootfs, and when you say that you know (i_know)"
         )
     for name in ("memory_mb", "disk_mb", "inodes", "pids", "open_files", "cpus"):
         if getattr(settings, name) <= 0:

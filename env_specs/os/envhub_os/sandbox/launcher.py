@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from .jail import messages
 from .settings import Refused
@@ -28,7 +28,7 @@ class Launcher:
             actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, 2, 1)]
             self.pid = os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions)
 
-    def ask(self, order: dict[str, Any], attached: Optional[socket.socket] = None) -> dict[str, Any]:
+    def ask(self, order: dict[str, Any], attached: socket.socket | None = None) -> dict[str, Any]:
         """Sends an order and waits for its answer.
 
         Raises:

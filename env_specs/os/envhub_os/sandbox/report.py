@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional
 
 from . import launcher
 from .box import Sandbox
@@ -12,7 +11,7 @@ from .settings import SandboxError, Settings
 IDS = {
     "root": "a range of 65,536 user ids of its own",
     "subuid": "the range of user ids in /etc/subuid",
-    "single": "one user id only: other users can't exist inside (install uidmap and give this user a range in /etc/subuid)",
+    "single": "one user id: no other users inside (install uidmap, give this user a range in /etc/subuid)",
 }
 
 
@@ -28,7 +27,7 @@ class Report:
             (memory, pids) or nothing does (cpu).
     """
 
-    problem: Optional[str]
+    problem: str | None
     ids: str
     groups: int
     controllers: tuple[str, ...]
@@ -38,7 +37,11 @@ class Report:
         if self.problem:
             return [self.problem]
         missing = sorted({"memory", "pids", "cpu"} - set(self.controllers))
-        limits = f"control groups v{self.groups}: {', '.join(self.controllers)}" if self.groups else "no control groups"
+        limits = (
+            f"control groups v{self.groups}: {', '.join(self.controllers)}"
+            if self.groups
+            else "no control groups"
+        )
         by_process = f"; by process only, or not at all: {', '.join(missing)}" if missing else ""
         return [f"namespaces with {IDS[self.ids]}", limits + by_process]
 

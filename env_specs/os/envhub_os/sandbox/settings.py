@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
 
 BACKENDS = ("auto", "namespaces", "none")
 
@@ -22,9 +21,10 @@ class Settings:
     """A sandbox's root and limits.
 
     Attributes:
-        rootfs: The folder of a root file system, shared read-only by all sandboxes. None: host mode, the programs
-            of this machine (`/usr`, the world-readable part of `/etc`) and nothing else of it.
-        backend: "namespaces"; "none" is no sandbox at all and needs `i_know`; "auto" is namespaces or a refusal.
+        rootfs: The folder of a root file system, shared read-only by all sandboxes. None: host mode, the
+            programs of this machine (`/usr`, the world-readable part of `/etc`) and nothing else of it.
+        backend: "namespaces"; "none" is no sandbox at all and needs `i_know`; "auto" is namespaces or a
+            refusal.
         i_know: Said by someone who wants "none" on a machine that may be destroyed.
         memory_mb: Memory of all processes and files together (control group), or of each process (rlimit).
         disk_mb: Space for files; it lies in memory and counts there too.
@@ -36,7 +36,7 @@ class Settings:
         cwd: Where the shell starts and `exec` runs.
     """
 
-    rootfs: Optional[Path] = None
+    rootfs: Path | None = None
     backend: str = "auto"
     i_know: bool = False
     memory_mb: int = 512
@@ -63,7 +63,7 @@ class Result:
     """
 
     output: str
-    exit_code: Optional[int]
+    exit_code: int | None
     timed_out: bool = False
     truncated: bool = False
     new_shell: bool = False
@@ -79,6 +79,6 @@ class Completed:
         stderr: The same for its errors.
     """
 
-    exit_code: Optional[int]
+    exit_code: int | None
     stdout: bytes
     stderr: bytes

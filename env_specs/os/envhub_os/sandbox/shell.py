@@ -6,7 +6,7 @@ import os
 import select
 import termios
 import time
-from typing import TYPE_CHECKING, NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import terminal
 from .settings import Result, SandboxError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .box import Sandbox
 
 QUIET_S = (0.05, 0.5)
-"""After so long without output, and twice as long each time, it is asked whether the program waits for input."""
+"""After so long without output, then twice as long, it is asked whether the program waits for input."""
 PATIENCE_S = 0.25
 """How long an interrupt may take before the next, stronger one."""
 INTERRUPTS = 20
@@ -32,7 +32,7 @@ class Ending(NamedTuple):
     """How a script's part of the terminal ended."""
 
     why: str  # "mark", "waits", "exited", "time"
-    exit_code: Optional[int] = None
+    exit_code: int | None = None
 
 
 class Shell:
@@ -51,7 +51,7 @@ class Shell:
         self._shown = bytearray()  # what the terminal showed and no result has told
         self._searched = 0  # up to where no mark begins
         self._dropped = False
-        self._end: Optional[int] = None  # where the last result's part of it ends
+        self._end: int | None = None  # where the last result's part of it ends
         self._last = (0, 0)  # the last mark's shell and number
         self._scripts = 0
         self._beginning = b""  # shown before the script runs, and not yet seen
@@ -177,7 +177,9 @@ class Shell:
                     continue
                 if self._receive():
                     waited = 0
-                elif events & select.POLLHUP:  # nobody has the terminal open, and the shell's end will be told
+                elif (
+                    events & select.POLLHUP
+                ):  # nobody has the terminal open, and the shell's end will be told
                     self._hung = True
                 if rest and events & select.POLLOUT:
                     rest = self._type(rest)
@@ -204,7 +206,7 @@ class Shell:
         self._shown += chunk
         return bool(chunk)
 
-    def _mark(self) -> Optional[terminal.Mark]:
+    def _mark(self) -> terminal.Mark | None:
         """The prompt after the script, cut out of what was shown."""
         if self._beginning:
             begun = self._shown.find(self._beginning, self._searched)

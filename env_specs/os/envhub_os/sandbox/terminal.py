@@ -1,9 +1,9 @@
 """Talk with bash on a terminal: what is typed, where its answer ends, and how it reads without escapes.
 
-A script is typed as one `eval $'...'`, so that all of it runs, whatever in it reads the terminal. Before it, bash
-prints a beginning with a number that no other script has; prompts before it are of the past. After it, bash shows
-a prompt that `PROMPT_COMMAND` has set just before: a mark with the shell's pid, the number of the command and its
-exit code. A program inside can print such a mark too; it spoils only what its own agent sees.
+A script is typed as one `eval $'...'`, so that all of it runs, whatever in it reads the terminal. Before it,
+bash prints a beginning with a number that no other script has; prompts before it are of the past. After it,
+bash shows a prompt that `PROMPT_COMMAND` has set just before: a mark with the shell's pid, the number of the
+command and its exit code. A program inside can print such a mark too; it spoils only what its own agent sees.
 """
 
 from __future__ import annotations

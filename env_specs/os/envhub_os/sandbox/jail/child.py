@@ -7,11 +7,11 @@ import fcntl
 import os
 import signal
 import termios
-from typing import NoReturn, Optional
+from typing import NoReturn
 
 from . import kernel, seccomp
 
-# What Docker leaves root by default, but those for raw packets, devices, audit records and capabilities themselves.
+# What Docker leaves root by default, but those for raw packets, devices, audit records and capabilities.
 AGENT = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7, 10, 18))
 """CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE, SYS_CHROOT."""
 HELPER = AGENT | 1 << 19
@@ -92,8 +92,8 @@ class Jailer:
         seccomp.install(self._filter)
 
 
-def find_user(name: str) -> Optional[tuple[int, int]]:
-    """A user's ids by `/etc/passwd`, read here: libc's way would load libraries that the agent may have changed."""
+def find_user(name: str) -> tuple[int, int] | None:
+    """A user's ids by `/etc/passwd`, read here: libc would load libraries that the agent may have changed."""
     if name == "root":
         return 0, 0
     try:

@@ -91,7 +91,7 @@ class Init:
         self._operations[order["do"]](order, files)
 
     def _end(self) -> NoReturn:
-        """The worker is gone, or done. The end of a first process ends its pid namespace; elsewhere each is killed."""
+        """The worker is gone. The end of a first process ends its pid namespace; elsewhere each is killed."""
         while not self._confined and (children := _children()):
             for pid in children:
                 with contextlib.suppress(ProcessLookupError):
@@ -185,7 +185,7 @@ class Init:
             os.close(file)
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
-        """Reads a file into a pipe, or writes one from it, in a process of its own; its exit code is an errno."""
+        """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
         copy = _read_file if order["do"] == "read" else _write_file
 
         def work() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Optional
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -72,8 +71,8 @@ def unshare(flags: int) -> None:
     _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
-def mount(source: str, target: str, kind: Optional[str] = None, flags: int = 0, options: str = "") -> None:
-    """mount(2)."""
+def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str = "") -> None:
+    """Mounts a file system, or a folder elsewhere."""
     arguments = [os.fsencode(source), os.fsencode(target), kind.encode() if kind else None]
     result = _libc.mount(*arguments, ctypes.c_ulong(flags), os.fsencode(options) if options else None)
     _checked(result, f"mount {kind or 'bind'} at {target}")
@@ -85,7 +84,7 @@ def unmount(target: str) -> None:
 
 
 def pivot_root(new: str, old: str) -> None:
-    """pivot_root(2)."""
+    """Makes a mount this namespace's root and puts the old root somewhere below it."""
     number = _PIVOT_ROOT[os.uname().machine]
     _checked(_libc.syscall(ctypes.c_long(number), os.fsencode(new), os.fsencode(old)), "pivot_root")
 
@@ -111,8 +110,8 @@ def attach_tree(tree: int, path: str) -> None:
     _checked(result, f"move_mount {path}")
 
 
-def prctl(option: int, value: int = 0, pointer: Optional[ctypes.c_void_p] = None) -> None:
-    """prctl(2) with one number, or a number and a pointer."""
+def prctl(option: int, value: int = 0, pointer: ctypes.c_void_p | None = None) -> None:
+    """Changes an attribute of this process."""
     rest = (pointer or ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
     _checked(_libc.prctl(ctypes.c_int(option), ctypes.c_ulong(value), *rest), f"prctl {option}")
 
@@ -122,7 +121,9 @@ def rename(name: str) -> None:
     text = ctypes.create_string_buffer(name.encode())
     prctl(PR_SET_NAME, ctypes.addressof(text))
     with open("/proc/self/stat") as file:
-        start, end = (int(word) for word in file.read().rpartition(")")[2].split()[45:47])  # arg_start, arg_end
+        start, end = (
+            int(word) for word in file.read().rpartition(")")[2].split()[45:47]
+        )  # arg_start, arg_end
     if 0 < start < end:
         ctypes.memset(start, 0, end - start)
         ctypes.memmove(start, text, min(len(name), end - start - 1))

@@ -19,7 +19,7 @@ import socket
 import struct
 import sys
 import warnings  # noqa: F401  os.execvpe imports it, and inside a sandbox nothing can be imported
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn
 
 from . import init, kernel, limits, messages, mounts, namespaces, seccomp
 
@@ -35,7 +35,7 @@ class Launcher:
         self._control = control
         self._source = namespaces.id_source()
         self._groups = limits.Groups()
-        self._secrets: Optional[list[str]] = None
+        self._secrets: list[str] | None = None
         self._sandboxes: dict[int, list[str]] = {}  # pid of the first process: folders of control groups
         self._unconfined: set[int] = set()
         self._made = 0
@@ -142,8 +142,8 @@ class Launcher:
         self._unconfined.add(pid)
         return pid
 
-    def _trees(self, child: int, rootfs: Optional[str]) -> list[tuple[int, str]]:
-        """Opened here where this is root, since only root may shift owners; else inside, where it is allowed."""
+    def _trees(self, child: int, rootfs: str | None) -> list[tuple[int, str]]:
+        """Opened here where this is root, since only root may shift owners; else inside."""
         if self._source != "root":
             return []
         owner = os.stat(rootfs or "/").st_uid
@@ -196,7 +196,7 @@ class Launcher:
         os._exit(1)
 
 
-def _tell(to: socket.socket, message: dict[str, Any], files: Optional[list[int]] = None) -> None:
+def _tell(to: socket.socket, message: dict[str, Any], files: list[int] | None = None) -> None:
     with contextlib.suppress(BrokenPipeError):
         messages.send(to, message, files or [])
 

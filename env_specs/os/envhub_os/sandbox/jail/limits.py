@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from typing import Any, Optional
+from typing import Any
 
 V1_CONTROLLERS = ("memory", "pids", "cpu")
 ROOT = "/sys/fs/cgroup"
@@ -91,8 +91,8 @@ def remove(folders: list[str]) -> None:
             os.rmdir(folder)
 
 
-def start_time(pid: int) -> Optional[str]:
-    """When a process started, in ticks since boot; None when there is no such process, or only what is left of it."""
+def start_time(pid: int) -> str | None:
+    """When a process started, in ticks since boot; None when it has ended."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             words = file.read().rpartition(")")[2].split()
@@ -110,7 +110,7 @@ def _remove_stale(parent: str) -> None:
             remove([f"{folder}/{entry.name}" for entry in os.scandir(folder) if entry.is_dir()] + [folder])
 
 
-def _own(controller: str) -> Optional[str]:
+def _own(controller: str) -> str | None:
     """This process's group in a hierarchy; "" is version 2's."""
     with open("/proc/self/cgroup") as file:
         for line in file:
@@ -120,7 +120,7 @@ def _own(controller: str) -> Optional[str]:
     return None
 
 
-def _parent_v2() -> Optional[str]:
+def _parent_v2() -> str | None:
     """The nearest group, from this process's own upwards, that may have children with all controllers."""
     path = _own("")
     while path is not None:
@@ -136,7 +136,7 @@ def _parent_v2() -> Optional[str]:
     return None
 
 
-def _parent_v1(controller: str) -> Optional[str]:
+def _parent_v1(controller: str) -> str | None:
     own = _own(controller)
     if own is None:
         return None
@@ -159,7 +159,7 @@ def _put(folder: str, name: str, value: str, optional: bool = False) -> None:
 
 
 def set_rlimits(settings: dict[str, Any], controllers: tuple[str, ...]) -> None:
-    """Sets the limits of this process and all it becomes; what no group limits is limited here, by process."""
+    """Sets the limits of this process and all it becomes, those by process for what no group limits too."""
     files = settings["open_files"] if "memory" in controllers else min(settings["open_files"], 4096)
     _lower(resource.RLIMIT_NOFILE, files)
     _lower(resource.RLIMIT_CORE, 0)

@@ -10,7 +10,7 @@ import array
 import json
 import socket
 from collections.abc import Sequence
-from typing import Any, Optional
+from typing import Any
 
 MAX_BYTES = 160_000
 MAX_FILES = 16
@@ -26,7 +26,7 @@ def send(to: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) 
     to.sendmsg([json.dumps(message).encode()], attached)
 
 
-def receive(of: socket.socket) -> tuple[Optional[dict[str, Any]], list[int]]:
+def receive(of: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
     """Waits for a message; None when the other end is gone."""
     room, files = socket.CMSG_SPACE(4 * MAX_FILES), array.array("i")
     text, attached, _, _ = of.recvmsg(MAX_BYTES, room, socket.MSG_CMSG_CLOEXEC)

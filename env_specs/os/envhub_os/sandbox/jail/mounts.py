@@ -1,8 +1,8 @@
 """The files a sandbox sees: read-only trees of this machine under writable overlays, in a root of its own.
 
-All that is written lies in one tmpfs of limited size. With a root file system the overlay is the root. In host
-mode the root is made here, and only the folders of `HOST_TREES` come from the machine; what is not readable
-for everyone in `/etc` is hidden, and the password file's shadow is made new.
+All that is written lies in one tmpfs of limited size. With a root file system the overlay is the root. In
+host mode the root is made here, and only the folders of `HOST_TREES` come from the machine; what is not
+readable for everyone in `/etc` is hidden, and the password file's shadow is made new.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import Any, Optional
+from typing import Any
 
 from . import kernel
 
@@ -43,7 +43,7 @@ STAGE = "/tmp"
 SHM_MB = 64
 
 
-def open_trees(rootfs: Optional[str], user_namespace: Optional[int]) -> list[tuple[int, str]]:
+def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int, str]]:
     """The trees of this machine that a sandbox is built on, detached, each with its place inside.
 
     Args:
@@ -86,7 +86,7 @@ def host_secrets() -> list[str]:
 
 
 def build(trees: list[tuple[int, str]], secrets: list[str], settings: dict[str, Any]) -> None:
-    """Makes the new root and enters it. Runs as root of a new user and mount namespace, as its first process."""
+    """Makes the new root and enters it, as root of new user, mount and pid namespaces."""
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)

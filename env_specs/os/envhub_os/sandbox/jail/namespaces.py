@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Optional
 
 from . import kernel
 
@@ -45,7 +44,7 @@ def _maps_everything() -> bool:
         return any(int(line.split()[2]) >= _FIRST_RANGE + _RANGES * IDS for line in file)
 
 
-def _subordinate(path: str) -> Optional[int]:
+def _subordinate(path: str) -> int | None:
     """The first id of this user's first range of at least `IDS`, or None."""
     names = (_own_name(), str(os.getuid()))
     try:

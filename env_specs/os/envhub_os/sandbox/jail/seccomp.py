@@ -156,7 +156,8 @@ def install(code: bytes) -> None:
     buffer = ctypes.create_string_buffer(code, len(code))
     padding = b"\0" * (ctypes.sizeof(ctypes.c_void_p) - 2)
     head = struct.pack("H", len(code) // 8) + padding + struct.pack("P", ctypes.addressof(buffer))
-    kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.cast(head, ctypes.c_void_p))
+    program = ctypes.create_string_buffer(head, len(head))
+    kernel.prctl(kernel.PR_SET_SECCOMP, 2, ctypes.c_void_p(ctypes.addressof(program)))
 
 
 def supported() -> bool:
