@@ -93,6 +93,20 @@ def test_a_command_that_takes_too_long_is_interrupted_and_the_session_kept(make:
     assert env.step(bash("pwd"))[0].endswith("/tmp\n")
 
 
+def test_what_else_happened_is_said(make: Make, bash: Bash) -> None:
+    env = make()
+    env.reset(options=TASK)
+    observation = env.step(bash("read -r x"))[0]
+    assert observation.endswith("[a program waits for input: what you run next is typed into it]")
+    env.step(bash("typed"))
+    assert env.step(bash("echo $x"))[0] == "The output of the OS:\n\ntyped\n"
+    assert env.step(bash("exit"))[0].endswith("[the shell ended; a new one was started]")
+    assert env.step(bash("echo ${x-none}"))[0] == "The output of the OS:\n\nnone\n"
+    env = make(mode="faithful")
+    env.reset(options=TASK)
+    assert "[" not in env.step(bash("exit"))[0]
+
+
 def test_faithful_calls_end_with_what_takes_too_long(make: Make) -> None:
     env = make(mode="faithful", actions="tools", command_timeout_s=0.5)
     env.reset(options=TASK)

@@ -51,13 +51,11 @@ def test_what_is_there(tree: Path) -> None:
         fact("type", "link", path=f"{tree}/link"),
         fact("type", None, path=f"{tree}/none"),
         fact("mode", "4750", path=f"{tree}/a/b/tool"),
-        fact("target", "a/text.txt", path=f"{tree}/link"),
         fact("tree", ["b/", "b/tool", "text.txt"], path=f"{tree}/a"),
         fact("archive", {"text.txt": ["one", "two"]}, path=f"{tree}/packed.tar.gz"),
         fact("run", [3, ["ABC"]], argv=["sh", f"{tree}/a/b/tool"], stdin="abc\n"),
     )
     assert holds(fact("owner", f"{me.pw_name}:{_group(me.pw_gid)}", path=f"{tree}/a"))
-    assert holds(Fact("type", {"path": f"{tree}/a"}, "file", differs=True))
 
 
 def _group(number: int) -> str:
@@ -92,7 +90,6 @@ def test_a_service_is_asked(tmp_path: Path) -> None:
 
 def test_what_can_not_be_asked_does_not_hold() -> None:
     assert not holds(fact("mode", "644", path="/no/such/file"))
-    assert not holds(Fact("mode", {"path": "/no/such/file"}, "644", differs=True))
     assert not holds(fact("no-such-kind", None))
     assert not holds(fact("run", [0, []], argv=["/no/such/program"]))
 

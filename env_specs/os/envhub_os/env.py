@@ -12,7 +12,7 @@ from envhub_os.actions import TOOLS, Bash, Commit, read_call, read_classic
 from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions
 from envhub_os.judge import Judge
 from envhub_os.library import Library, Listing
-from envhub_os.sandbox import Sandbox, Settings
+from envhub_os.sandbox import Result, Sandbox, Settings
 from envhub_os.task import Task
 
 MODES = ("fixed", "faithful")
@@ -39,7 +39,7 @@ class OSEnv:
         train_variants: See `load_shared`.
         observation_limit: Characters of a command's output; more is cut.
         command_timeout_s: A command that takes longer is interrupted.
-        check_timeout_s: For each part of the setup and each check at the end.
+        check_timeout_s: For a task's setup, and for its checks at the end.
         rootfs: Folder of the machine's root file system; empty: the programs of the machine it runs on.
         sandbox: How the machine is kept apart: "auto", or another backend of `envhub_os.sandbox`.
         i_know: Allows `sandbox="none"`, which keeps nothing apart.
@@ -211,13 +211,9 @@ class OSEnv:
 
     def _run(self, sandbox: Sandbox, script: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         result = sandbox.run(script, timeout_s=self._command_timeout_s, limit_bytes=_READ_BYTES)
-        note = ""
-        if result.timed_out:
-            if (
-                self._faithful and self._form == "tools"
-            ):  # as published, nothing that takes so long is forgiven
-                return self._end("", "task_error", False, "bash")
-            note = f"[interrupted: it ran for more than {self._command_timeout_s:g} s]"
+        if result.timed_out and self._faithful and self._form == "tools":  # as published: never forgiven
+            return self._end("", "task_error", False, "bash")
+        note = "" if self._faithful else self._note(result)
         text = words.plain(result.output)
         info = {
             "action": "bash",
@@ -226,6 +222,16 @@ class OSEnv:
             "output_cut": result.truncated or len(text) > self._limit,
         }
         return words.output(text, self._limit, note), 0.0, False, False, info
+
+    def _note(self, result: Result) -> str:
+        """Return what else there is to say of a command."""
+        if result.new_shell:
+            return "[the shell ended; a new one was started]"
+        if result.timed_out:
+            return f"[interrupted: it ran for more than {self._command_timeout_s:g} s]"
+        if result.exit_code is None:
+            return "[a program waits for input: what you run next is typed into it]"
+        return ""
 
     def _end(
         self, observation: str, status: str, success: bool, action: str | None

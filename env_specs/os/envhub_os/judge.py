@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from envhub_os import probe
 from envhub_os.compare import COMPARISONS, FAITHFUL
 from envhub_os.sandbox import Completed, Sandbox
@@ -12,6 +14,22 @@ NO_ANSWER = "None"
 
 _PYTHON = ("python3", "-c")
 _BASH = ("bash", "-c")
+
+
+class Deadline:
+    """A time that several things share.
+
+    Args:
+        timeout_s: How long they may take together.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._end = time.monotonic() + timeout_s
+
+    @property
+    def left_s(self) -> float:
+        """What is left of it."""
+        return max(self._end - time.monotonic(), 0.0)
 
 
 def run_script(sandbox: Sandbox, script: Script, parameters: tuple[str, ...], timeout_s: float) -> Completed:
@@ -30,7 +48,7 @@ class Judge:
 
     Args:
         faithful: Compare as published.
-        timeout_s: For each script; one that takes longer has failed.
+        timeout_s: For all scripts of a goal together; if they take longer, it is not reached.
     """
 
     def __init__(self, faithful: bool, timeout_s: float) -> None:
@@ -45,16 +63,17 @@ class Judge:
             sandbox: The machine as the agent left it.
             answer: What the agent answered; None where it only finished.
         """
+        deadline = Deadline(self._timeout_s)
         if isinstance(goal, Answer):
             return answer is not None and self._matches(goal, answer)
         if isinstance(goal, Chain):
-            return self._passes(goal, sandbox, NO_ANSWER if answer is None else answer)
-        return self._holds(goal, sandbox)
+            return self._passes(goal, sandbox, NO_ANSWER if answer is None else answer, deadline)
+        return self._holds(goal, sandbox, deadline)
 
     def _matches(self, goal: Answer, answer: str) -> bool:
         return self._comparisons[goal.compare](answer.strip() if goal.strip else answer, goal.expected)
 
-    def _passes(self, goal: Chain, sandbox: Sandbox, answer: str) -> bool:
+    def _passes(self, goal: Chain, sandbox: Sandbox, answer: str, deadline: Deadline) -> bool:
         parameters = [answer.encode("utf-8", "replace").decode()]
         for check in goal.checks:
             if isinstance(check, str):
@@ -66,7 +85,7 @@ class Judge:
             if script is None:
                 return False
             try:
-                done = run_script(sandbox, script, tuple(parameters), self._timeout_s)
+                done = run_script(sandbox, script, tuple(parameters), deadline.left_s)
             except ValueError:  # an answer, or an output, that no program can be given
                 return False
             if done.exit_code != 0:
@@ -74,12 +93,10 @@ class Judge:
             parameters.append(done.stdout.decode("utf-8", "replace"))
         return True
 
-    def _holds(self, goal: State, sandbox: Sandbox) -> bool:
-        if goal.before is not None and run_script(sandbox, goal.before, (), self._timeout_s).exit_code != 0:
-            return False
+    def _holds(self, goal: State, sandbox: Sandbox, deadline: Deadline) -> bool:
         done = sandbox.exec(
             ["python3", "-I", "-S", "-c", probe.PROGRAM],
             stdin=probe.questions(goal.facts),
-            timeout_s=self._timeout_s,
+            timeout_s=deadline.left_s,
         )
         return done.exit_code == 0 and probe.hold(goal.facts, done.stdout)

@@ -6,7 +6,7 @@ import io
 import tarfile
 
 from envhub_os.errors import SetupFailed
-from envhub_os.judge import run_script
+from envhub_os.judge import Deadline, run_script
 from envhub_os.sandbox import Completed, Sandbox
 from envhub_os.task import File, Script, Task
 
@@ -26,20 +26,22 @@ def prepare(sandbox: Sandbox, task: Task, seed: int, timeout_s: float) -> None:
         sandbox: A machine just started.
         task: What for.
         seed: Of $RANDOM.
-        timeout_s: For each part of it.
+        timeout_s: For all of it.
 
     Raises:
         SetupFailed: A part of it failed.
     """
-    setup = task.setup
+    setup, deadline = task.setup, Deadline(timeout_s)
     if setup.files:
-        done = sandbox.exec(["tar", "-xpf", "-", "-C", "/"], stdin=_archive(setup.files), timeout_s=timeout_s)
+        done = sandbox.exec(
+            ["tar", "-xpf", "-", "-C", "/"], stdin=_archive(setup.files), timeout_s=deadline.left_s
+        )
         _require(task, "laying down its files", done)
     for number, script in enumerate(setup.scripts, 1):
-        done = run_script(sandbox, _seeded(script, seed), (), timeout_s)
+        done = run_script(sandbox, _seeded(script, seed), (), deadline.left_s)
         _require(task, f"its script {number}", done)
     if setup.start is not None:
-        started = sandbox.run(setup.start, timeout_s=timeout_s, limit_bytes=_SHOWN)
+        started = sandbox.run(setup.start, timeout_s=deadline.left_s, limit_bytes=_SHOWN)
         if started.timed_out:  # otherwise what comes of it does not matter, as published
             raise SetupFailed(f"the machine of task {task.id} could not be made ready: its start never ended")
 

@@ -91,13 +91,11 @@ class Fact:
         kind: One of the kinds of `probe`.
         arguments: What it is asked about.
         expected: What it must say; JSON. It never enters the machine.
-        differs: Anything but `expected` is right.
     """
 
     kind: str
     arguments: dict[str, Any]
     expected: Any
-    differs: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,11 +104,9 @@ class State:
 
     Attributes:
         facts: All must hold.
-        before: Run first, outside the agent's shell: tries what the agent has made.
     """
 
     facts: tuple[Fact, ...]
-    before: Script | None = None
 
 
 Goal = Union[Answer, Chain, State]
