@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from envhub_os import OSEnv
 from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions, SetupFailed, UnknownTask
+from envhub_os.sandbox import Refused
 
 Bash = Callable[[str], str]
 Make = Callable[..., OSEnv]
@@ -177,6 +178,13 @@ def test_a_setting_that_can_not_be_used_is_refused() -> None:
         OSEnv(mode="fair")
     with pytest.raises(InvalidOptions, match="classic, tools"):
         OSEnv(actions="text")
+
+
+def test_without_a_safe_sandbox_there_is_no_environment() -> None:
+    with pytest.raises(Refused, match="i_know"):
+        OSEnv(sandbox="none")
+    with pytest.raises(Refused, match="no root file system"):
+        OSEnv(rootfs="/proc")
 
 
 def test_a_setup_that_fails_is_no_score(make_task: Callable[..., OSEnv]) -> None:

@@ -63,7 +63,7 @@ def test_any_process_makes_the_same(tasks: list[Task]) -> None:
     assert done.stdout.strip() == Library("", tasks).digest()
 
 
-def test_a_list_says_nothing_of_the_answers(tasks: list[Task]) -> None:
+def test_a_list_says_nothing_of_the_answers(machine: None, tasks: list[Task]) -> None:
     env = OSEnv()
     listed = [entry for split in ("train", "validation", "test") for entry in env.tasks(split)]
     assert len(listed) == len(tasks)
@@ -102,7 +102,7 @@ def test_all_other_tasks_are_judged_by_the_state(tasks: list[Task]) -> None:
     assert all(task.solution is not None and task.solution.scripts for task in tasks)
 
 
-def test_levels_are_chosen() -> None:
+def test_levels_are_chosen(machine: None) -> None:
     hard = OSEnv(levels=[3])
     assert {entry["level"] for entry in hard.tasks("train")} == {3}
     with pytest.raises(InvalidOptions, match="1, 2, 3, not"):
@@ -112,7 +112,7 @@ def test_levels_are_chosen() -> None:
     assert len(OSEnv(train_variants=1).tasks("train")) * 10 == len(OSEnv(train_variants=10).tasks("train"))
 
 
-def test_tasks_are_listed_by_slices() -> None:
+def test_tasks_are_listed_by_slices(machine: None) -> None:
     listed = OSEnv().tasks("validation")
     assert list(listed[2:4]) == [listed[2], listed[3]]
     with pytest.raises(UnknownTask, match="train, validation, test"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,12 @@ FORMS = ("classic", "tools")
 
 _OPTIONS = ("task", "split")
 _READ_BYTES = 1 << 20
+
+
+@functools.cache
+def _try(settings: Settings, pid: int) -> None:
+    """Make a sandbox, once in a process, so that who can't have one is told at once and not at a reset."""
+    Sandbox.start(settings).close()
 
 
 class OSEnv:
@@ -52,6 +60,7 @@ class OSEnv:
     Raises:
         InvalidOptions: A setting can't be used.
         DataError: See `load_shared`.
+        Refused: No safe sandbox can be made here, see `envhub_os.sandbox`.
     """
 
     def __init__(
@@ -97,6 +106,7 @@ class OSEnv:
             pids=pids,
             cpus=cpus,
         )
+        _try(self._settings, os.getpid())
         self._sandbox: Sandbox | None = None
         self._task: Task | None = None
 
