@@ -40,7 +40,10 @@ WORKER = textwrap.dedent(
 
 def groups() -> set[str]:
     """The folders of control groups that launchers have made on this machine."""
-    return {str(path) for path in Path("/sys/fs/cgroup").rglob("envhub-*")}
+    found = set()
+    for folder, names, _ in os.walk("/sys/fs/cgroup"):  # which does not mind those that go meanwhile
+        found |= {f"{folder}/{name}" for name in names if name.startswith("envhub-")}
+    return found
 
 
 def inside(pid: int) -> list[int]:

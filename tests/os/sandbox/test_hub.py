@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from envhub_os.sandbox import Report
+
 from envhub_sdk import Hub
 
 BASH = "Think: nothing.\nAct: bash\n\n```bash\nsleep 1000 & setsid sleep 1000 &\n```"

@@ -197,7 +197,7 @@ class Sandbox:
             raise SandboxError(GONE)
         kind = event["event"]
         if kind == "broken":
-            raise Refused(f"no sandbox can be made on this machine: {event['why']}")
+            raise Refused(launcher.refusal(event["why"]))
         if kind == "shell":
             self._shell.attach(files[0])
         elif kind == "exited":

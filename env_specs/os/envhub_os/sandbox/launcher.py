@@ -17,6 +17,13 @@ JAIL = str(Path(__file__).parent / "jail" / "__main__.py")
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
+NEEDS = (
+    "It needs user namespaces with overlay and tmpfs mounts inside (Linux 5.11; 5.19 as root). "
+    "Containers often forbid them: run the hub outside, or with CAP_SYS_ADMIN and no seccomp profile. "
+    "On Ubuntu 24.04 and newer a user other than root needs kernel.apparmor_restrict_unprivileged_userns=0."
+)
+
+
 class Launcher:
     """A launcher process of this process; it ends when this object's socket closes."""
 
@@ -67,6 +74,11 @@ def forget(broken: Launcher) -> None:
         broken.close()
 
 
+def refusal(why: str) -> str:
+    """Why no sandbox can be made on this machine, and what to do."""
+    return f"no sandbox can be made on this machine: {why}. {NEEDS}"
+
+
 def start(settings: dict[str, Any], box: socket.socket) -> int:
     """Starts a sandbox whose first process serves `box`; returns its id.
 
@@ -83,7 +95,7 @@ def start(settings: dict[str, Any], box: socket.socket) -> int:
                 raise Refused(f"no sandbox: its launcher died twice: {error}") from error
             continue
         if "refused" in answer:
-            raise Refused(f"no sandbox can be made on this machine: {answer['refused']}")
+            raise Refused(refusal(answer["refused"]))
         return int(answer["started"])
     raise AssertionError("unreachable")
 

@@ -17,7 +17,6 @@ import os
 import signal
 import socket
 import struct
-import sys
 import warnings  # noqa: F401  os.execvpe imports it, and inside a sandbox nothing can be imported
 from typing import Any, NoReturn
 
@@ -187,8 +186,9 @@ class Launcher:
             signal.signal(
                 signal.SIGTERM, signal.SIG_DFL
             )  # which the first process of a pid namespace never gets
+            shifted = bool(trees)
             trees = trees or mounts.open_trees(settings["rootfs"], None)
-            mounts.build(trees, self._secrets or [], settings)
+            mounts.build(trees, shifted, self._secrets or [], settings)
             init.start(box, settings, confined=True)
         except BaseException as error:
             with contextlib.suppress(OSError):
@@ -224,7 +224,13 @@ def _loopback_up() -> None:
 def main(control_fd: int) -> NoReturn:
     """Runs the launcher on its end of the worker's socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is the hub's to handle
-    signal.signal(signal.SIGTERM, lambda signum, frame: sys.exit())
+    control = socket.socket(fileno=control_fd)
+
+    def leave(signum: int, frame: object) -> None:
+        with contextlib.suppress(OSError):
+            control.shutdown(socket.SHUT_RDWR)  # as if the worker were gone
+
+    signal.signal(signal.SIGTERM, leave)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
     os.chdir("/")
-    Launcher(socket.socket(fileno=control_fd)).run()
+    Launcher(control).run()

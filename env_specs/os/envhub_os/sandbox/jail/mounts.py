@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Iterable
 from typing import Any
 
 from . import kernel
@@ -25,6 +26,10 @@ HOST_FOLDERS = {
     "var/tmp": 0o1777,
 }
 HOST_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+OPEN_FOLDERS = {
+    "/usr": ("bin", "sbin", "lib", "share", "local", "local/bin", "local/sbin", "local/lib", "local/share")
+}
+"""Where programs can be added although the folders are nobody's."""
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 MASKED = (
     "kcore",
@@ -77,16 +82,24 @@ def host_secrets() -> list[str]:
             path = f"{folder}/{name}"
             with contextlib.suppress(FileNotFoundError):
                 mode = os.lstat(path).st_mode
-                needed = 0o005 if stat.S_ISDIR(mode) else 0o004
-                if not stat.S_ISLNK(mode) and mode & needed != needed:
+                if not stat.S_ISLNK(mode) and _is_secret(mode):
                     hidden.append(path[len("/etc/") :])
                     if name in folders:
                         folders.remove(name)
     return hidden
 
 
-def build(trees: list[tuple[int, str]], secrets: list[str], settings: dict[str, Any]) -> None:
-    """Makes the new root and enters it, as root of new user, mount and pid namespaces."""
+def _is_secret(mode: int) -> bool:
+    needed = 0o005 if stat.S_ISDIR(mode) else 0o004
+    return mode & needed != needed
+
+
+def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], settings: dict[str, Any]) -> None:
+    """Makes the new root and enters it, as root of new user, mount and pid namespaces.
+
+    Where owners could not be shifted, what is root's outside is nobody's inside, and nobody's files can't be
+    changed. In host mode `/etc` is therefore copied there, and only some folders of `/usr` take new files.
+    """
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)
@@ -95,7 +108,14 @@ def build(trees: list[tuple[int, str]], secrets: list[str], settings: dict[str, 
     if not settings["rootfs"]:
         _host_root(root)
     for number, (tree, place) in enumerate(trees):
-        _overlay(f"{STAGE}/{number}", tree, f"{root}{place}".rstrip("/"), secrets if place == "/etc" else [])
+        target = f"{root}{place}".rstrip("/")
+        if shifted or settings["rootfs"]:
+            _overlay(f"{STAGE}/{number}", tree, target, secrets if place == "/etc" else [])
+        elif place == "/etc":
+            os.close(tree)
+            _copy("/etc", target)
+        else:
+            _overlay(f"{STAGE}/{number}", tree, target, [], OPEN_FOLDERS.get(place, ()))
     if not settings["rootfs"]:
         kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
         _host_shadow(root)
@@ -107,7 +127,27 @@ def build(trees: list[tuple[int, str]], secrets: list[str], settings: dict[str, 
     os.chdir("/")
 
 
-def _overlay(stage: str, tree: int, target: str, secrets: list[str]) -> None:
+def _copy(source: str, target: str) -> None:
+    """Copies what everyone may read of a folder."""
+    for entry in os.scandir(source):
+        place = f"{target}/{entry.name}"
+        with contextlib.suppress(OSError):
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.path), place)
+            elif _is_secret(entry.stat().st_mode):
+                continue
+            elif entry.is_dir():
+                os.mkdir(place)
+                _copy(entry.path, place)
+            elif entry.is_file():
+                with open(entry.path, "rb") as old, open(place, "xb") as new:
+                    new.write(old.read())
+                os.chmod(place, stat.S_IMODE(entry.stat().st_mode))
+
+
+def _overlay(
+    stage: str, tree: int, target: str, secrets: list[str], open_folders: Iterable[str] = ()
+) -> None:
     lower, upper, work = (f"{stage}/{name}" for name in ("lower", "upper", "work"))
     for folder in (stage, lower, upper, work):
         os.mkdir(folder)
@@ -116,6 +156,9 @@ def _overlay(stage: str, tree: int, target: str, secrets: list[str]) -> None:
     os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
     for secret in secrets:
         _hide(lower, upper, secret)
+    for folder in open_folders:
+        if os.path.isdir(f"{lower}/{folder}"):
+            os.mkdir(f"{upper}/{folder}")
     options = f"lowerdir={lower},upperdir={upper},workdir={work},userxattr"
     kernel.mount("overlay", target, "overlay", kernel.MS_NODEV, options)
 
