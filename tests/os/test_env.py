@@ -46,7 +46,7 @@ def test_reset_tells_the_task_and_the_rules(make: Make) -> None:
     env = make()
     observation, info = env.reset(seed=3)
     assert observation == env.render()
-    assert set(info) == {"task", "rules"} and info["task"]["split"] == "train"
+    assert set(info) == {"task", "instruction", "rules"} and info["task"]["split"] == "train"
     assert "Act: bash" in info["rules"]
     _, again = env.reset(seed=3)
     assert again["task"] == info["task"]
@@ -68,7 +68,13 @@ def test_the_shell_is_one_and_the_same(make: Make, bash: Bash) -> None:
     observation, reward, terminated, truncated, info = env.step(bash("echo $X in $PWD\necho error >&2"))
     assert observation == "The output of the OS:\n\n5 in /tmp\nerror\n"
     assert (reward, terminated, truncated) == (0.0, False, False)
-    assert info == {"action": "bash", "exit_code": 0, "timed_out": False, "output_cut": False}
+    assert info == {
+        "action": "bash",
+        "exit_code": 0,
+        "timed_out": False,
+        "output_cut": False,
+        "success": False,
+    }
     assert env.step(bash("true"))[0] == "The output of the OS is empty."
     assert env.step(bash("false"))[4]["exit_code"] == 1
 
@@ -121,7 +127,11 @@ def test_an_unclear_action_is_explained_or_ends_it_as_published(make: Make) -> N
     env = make()
     env.reset(options=TASK)
     observation, reward, terminated, _, info = env.step("hello")
-    assert "Act: bash" in observation and (reward, terminated, info) == (0.0, False, {"action": None})
+    assert "Act: bash" in observation and (reward, terminated, info) == (
+        0.0,
+        False,
+        {"action": None, "success": False},
+    )
     env = make(mode="faithful")
     env.reset(options=TASK)
     observation, reward, terminated, _, info = env.step("hello")

@@ -34,8 +34,8 @@ class OSEnv:
     """A shell on a machine of its own, and something to find out or to do there.
 
     The reward is 1.0 for the action that ends the episode with the goal reached, and 0.0 otherwise. `info`
-    has after each step `action` ("bash", "commit" or None), for a command also `exit_code`, `timed_out` and
-    `output_cut`, and at the end `status` and `success`. `status` is AgentBench's word in small letters:
+    has after each step `action` ("bash", "commit" or None) and `success`, for a command also `exit_code`,
+    `timed_out` and `output_cut`, and at the end `status`, which is AgentBench's word in small letters:
     "completed", "agent_invalid_action" or "task_error".
 
     Args:
@@ -156,8 +156,8 @@ class OSEnv:
             options: `task` (with the `id` of a task) or `split` (to draw from, "train" if none).
 
         Returns:
-            What is to be done, and info with `task`, `rules` (what an agent should be told of the form of its
-            actions) and, for function calls, `tools`.
+            What is to be done, and info with `task`, `instruction`, `rules` (what an agent should be told of
+            its actions) and, for function calls, `tools`.
 
         Raises:
             UnknownTask: There is no such task or split.
@@ -182,7 +182,11 @@ class OSEnv:
             self.close()
             raise
         self._task = task
-        info: dict[str, Any] = {"task": task.listed(), "rules": words.rules(self._form, self._limit)}
+        info: dict[str, Any] = {
+            "task": task.listed(),
+            "instruction": task.description,
+            "rules": words.rules(self._form, self._limit),
+        }
         if self._form == "tools":
             info["tools"] = TOOLS
         return task.description, info
@@ -207,7 +211,7 @@ class OSEnv:
             return self._end("", "completed", success, "commit")
         if self._faithful and self._form == "classic":
             return self._end("", "agent_invalid_action", False, None)
-        return wanted.reason, 0.0, False, False, {"action": None}
+        return wanted.reason, 0.0, False, False, {"action": None, "success": False}
 
     def render(self) -> str:
         """Return what is to be done, for people."""
@@ -230,6 +234,7 @@ class OSEnv:
             "exit_code": result.exit_code,
             "timed_out": result.timed_out,
             "output_cut": result.truncated or len(text) > self._limit,
+            "success": False,
         }
         return words.output(text, self._limit, note), 0.0, False, False, info
 
