@@ -79,6 +79,14 @@ def test_the_shell_is_one_and_the_same(make: Make, bash: Bash) -> None:
     assert env.step(bash("false"))[4]["exit_code"] == 1
 
 
+@pytest.mark.parametrize("text", ["x\0y", "x\ud800y", "x☂y", "x" * 90_000, "x'y", 'x"y', "x\x03y", "x\ty"])
+def test_any_text_can_be_run(make: Make, bash: Bash, text: str) -> None:
+    env = make()
+    env.reset(options=TASK)
+    env.step(bash(f"cat > /dev/null <<'END'\n{text}\nEND"))
+    assert env.step(bash("echo alive"))[0] == "The output of the OS:\n\nalive\n"
+
+
 def test_long_output_is_cut(make: Make, bash: Bash) -> None:
     env = make(observation_limit=100)
     env.reset(options=TASK)

@@ -224,6 +224,7 @@ class OSEnv:
             sandbox.close()
 
     def _run(self, sandbox: Sandbox, script: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        script = script.encode("utf-8", "replace").decode()  # half a surrogate pair can't be typed
         result = sandbox.run(script, timeout_s=self._command_timeout_s, limit_bytes=_READ_BYTES)
         if result.timed_out and self._faithful and self._form == "tools":  # as published: never forgiven
             return self._end("", "task_error", False, "bash")
