@@ -4,17 +4,16 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "env_specs" / "os"))
 
 from envhub_os import OSEnv
+from envhub_os.expert import Expert
 from envhub_os.sandbox import Refused, Sandbox, Settings
-from envhub_os.task import State, Task
 
-Answer = Callable[[OSEnv, Task], float]
+Answer = Callable[[OSEnv, str], float]
 
 
 @pytest.fixture(scope="session")
@@ -57,20 +56,18 @@ def bash() -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def solve() -> Answer:
-    """Plays a task as its solution says, through actions alone, and returns the reward."""
+    """Plays a task as its own solution does, and returns the reward."""
 
-    def play(env: OSEnv, task: Task) -> float:
-        assert task.solution is not None
-        env.reset(seed=1, options={"task": {"id": task.id}})
-        shown = ""
-        for script in task.solution.scripts:
-            shown, reward, terminated, _, _ = env.step(_bash(script))
-            assert (reward, terminated) == (0.0, False)
-        printed = shown.partition("\n\n")[2].strip()
-        if task.solution.answer is None and isinstance(task.goal, State):
-            return _end(env, "Act: finish")
-        answer = printed if task.solution.answer is None else task.solution.answer
-        return _end(env, f"Act: answer({answer})")
+    def play(env: OSEnv, task: str) -> float:
+        observation, info = env.reset(seed=1, options={"task": {"id": task}})
+        expert = Expert()
+        for _ in range(8):
+            observation, reward, terminated, _, info = env.step(expert(observation, info))
+            if terminated:
+                assert info["success"] == (reward == 1.0)
+                return reward
+            assert reward == 0.0
+        raise AssertionError(f"{task} has no end: {observation}")
 
     return play
 
@@ -79,16 +76,11 @@ def solve() -> Answer:
 def fail() -> Answer:
     """Answers a task at once with what is no answer to anything, and returns the reward."""
 
-    def play(env: OSEnv, task: Task) -> float:
-        env.reset(seed=1, options={"task": {"id": task.id}})
-        return _end(env, "Act: answer(no-such-answer)")
+    def play(env: OSEnv, task: str) -> float:
+        env.reset(seed=1, options={"task": {"id": task}})
+        observation, reward, terminated, truncated, info = env.step("Act: answer(no-such-answer)")
+        assert (observation, terminated, truncated) == ("", True, False)
+        assert info == {"action": "commit", "status": "completed", "success": reward == 1.0}
+        return reward
 
     return play
-
-
-def _end(env: OSEnv, action: str) -> float:
-    observation, reward, terminated, truncated, info = env.step(action)
-    assert (observation, terminated, truncated) == ("", True, False)
-    expected: dict[str, Any] = {"action": "commit", "status": "completed", "success": reward == 1.0}
-    assert info == expected
-    return reward

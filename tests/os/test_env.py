@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from envhub_os import OSEnv
 from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions, SetupFailed, UnknownTask
+from envhub_os.expert import Expert
 from envhub_os.sandbox import Refused
 
 Bash = Callable[[str], str]
@@ -261,6 +262,21 @@ def test_files_of_a_setup_have_the_same_dates_in_each_run(make: Make, bash: Bash
         root = env.render().split()[3].rstrip(",")
         seen.append(env.step(bash(f"find {root} -type f -printf '%T@ %m %U %p\\n' | sort"))[0])
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("task", ["text-column-sum-0", "git-merge-0", "services-data-folder-0"])
+@pytest.mark.parametrize("actions", ["classic", "tools"])
+def test_the_expert_wins(make: Make, solve: Callable[[OSEnv, str], float], actions: str, task: str) -> None:
+    assert solve(make(actions=actions, expert=True), task) == 1.0
+
+
+def test_the_expert_waits_and_says_how_to_serve_it(make: Make) -> None:
+    env = make(expert=True)
+    _, info = env.reset(options=TASK)
+    assert env.step("hello")[4]["expert_action"] == info["expert_action"]
+    assert "expert_action" not in make().reset(options=TASK)[1]
+    with pytest.raises(ValueError, match=r"--set os\.expert=true"):
+        Expert()("", {})
 
 
 def test_data_info_names_the_data(make: Make) -> None:

@@ -66,7 +66,7 @@ def test_files_are_laid_down_as_they_are_described(sandbox: Sandbox) -> None:
         File("/srv/x/a", "naïve\n", 0o600, (3001, 0), days_old=1.5),
         File("/srv/l", target="x/a"),
     )
-    prepare(sandbox, Task("t", "train", "", Setup(files), Answer("")), 0, 60.0)
+    prepare(sandbox, Task("t", "", Setup(files), Answer("")), 0, 60.0)
     done = sandbox.exec(["stat", "-c", "%F,%a,%u,%g,%Y", "/srv/x", "/srv/x/a"])
     assert done.stdout.decode().splitlines() == [
         "directory,2770,0,3001,1709251200",

@@ -9,29 +9,42 @@ from typing import Any
 import pytest
 from envhub_os import OSEnv, official
 from envhub_os.errors import DataError
+from envhub_os.library import Library
 from envhub_os.task import Answer, Chain, Script, Task
 
-Play = Callable[[OSEnv, Task], float]
+Play = Callable[[OSEnv, str], float]
 
 UNWINNABLE = {"dev-001-dev-00008"}
 """The reference says 4.0K, which the published comparison of sizes can't read."""
 
 
 @pytest.fixture(scope="module")
-def tasks(agentbench: Path) -> list[Task]:
+def library(agentbench: Path) -> Library:
     """The tasks of dev and of groups 1 to 3."""
     return official.load(agentbench)
 
 
-def test_names_and_splits_are_the_published_ones(tasks: list[Task]) -> None:
-    assert Counter(task.split for task in tasks) == {"validation": 26, "test": 18}
-    assert [task.id for task in tasks if task.split == "test"][::7] == [
+@pytest.fixture(scope="module")
+def tasks(library: Library) -> list[Task]:
+    """The same in a row."""
+    return [entry.make() for split in ("validation", "test") for entry in library.split(split)]
+
+
+def load(folder: Path) -> list[Task]:
+    library = official.load(folder)
+    return [entry.make() for split in ("train", "validation", "test") for entry in library.split(split)]
+
+
+def test_names_and_splits_are_the_published_ones(library: Library) -> None:
+    assert len(library) == 44 and len(library.split("validation")) == 26
+    assert [entry.id for entry in library.split("test")][::7] == [
         "std-001-stock-00000",
         "std-002-environment-00000",
         "std-003-ac-00002",
     ]
-    assert tasks[0].id == "dev-001-dev-00000"
-    assert len({task.id for task in tasks}) == 44
+    assert library.split("validation")[0].id == "dev-001-dev-00000"
+    listed = library.split("test")[11].listed()
+    assert listed == {"id": "std-002-environment-00004", "split": "test", "labels": ["environment"]}
 
 
 def test_published_comparisons_are_known_and_run_on_the_host(tasks: list[Task]) -> None:
@@ -47,14 +60,12 @@ def test_published_comparisons_are_known_and_run_on_the_host(tasks: list[Task]) 
 def test_every_field_is_read(tasks: list[Task]) -> None:
     by_id = {task.id: task for task in tasks}
     first = by_id["dev-001-dev-00000"]
-    assert first.goal == Answer("1") and first.labels == ("file", "process", "background")
+    assert first.goal == Answer("1")
     assert first.setup.start is not None and first.setup.start.startswith("python3 -c")
     path = by_id["std-002-environment-00004"]
     assert [script.language for script in path.setup.scripts] == ["bash", "bash"]
     assert path.setup.scripts[0].code.startswith("#!/bin/bash")
     assert by_id["dev-001-dev-00010"].setup.scripts == ()  # its `create` is a list, which means nothing
-    listed = path.listed()
-    assert listed == {"id": "std-002-environment-00004", "split": "test", "labels": ["environment"]}
 
 
 def entry(**fields: Any) -> dict[str, Any]:
@@ -68,12 +79,12 @@ def write(folder: Path, *entries: Any, name: str = "data/1/made.json") -> Path:
 
 
 def test_a_file_may_hold_one_entry(tmp_path: Path) -> None:
-    assert [task.id for task in official.load(write(tmp_path, entry()))] == ["std-001-made-00000"]
+    assert [task.id for task in load(write(tmp_path, entry()))] == ["std-001-made-00000"]
 
 
 def test_train_is_where_the_repository_has_it(tmp_path: Path) -> None:
-    (task,) = official.load(write(tmp_path, entry(), name="train_0317/training.json"))
-    assert (task.id, task.split) == ("train-0223-training-00000", "train")
+    library = official.load(write(tmp_path, entry(), name="train_0317/training.json"))
+    assert [task.id for task in library.split("train")] == ["train-0223-training-00000"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +96,7 @@ def test_train_is_where_the_repository_has_it(tmp_path: Path) -> None:
     ],
 )
 def test_the_forms_of_match(tmp_path: Path, match: dict[str, Any], goal: Answer) -> None:
-    (task,) = official.load(write(tmp_path, entry(evaluation={"match": match})))
+    (task,) = load(write(tmp_path, entry(evaluation={"match": match})))
     assert task.goal == goal
 
 
@@ -93,7 +104,7 @@ def test_a_checker_of_ones_own_stays_a_script(tmp_path: Path) -> None:
     check = {"language": "python", "file": "check/integer-match.py"}
     (tmp_path / "scripts" / "1" / "check").mkdir(parents=True)
     (tmp_path / "scripts" / "1" / "check" / "integer-match.py").write_text("exit(0)")
-    (task,) = official.load(write(tmp_path, entry(evaluation={"check": [check]})))
+    (task,) = load(write(tmp_path, entry(evaluation={"check": [check]})))
     assert task.goal == Chain((Script("exit(0)", "python"),))
 
 
@@ -111,6 +122,7 @@ def test_a_checker_of_ones_own_stays_a_script(tmp_path: Path) -> None:
         (entry(evaluation={"check": {"file": "none.sh"}}), "none.sh, which can't be read"),
         (entry(evaluation={"check": {"file": "../../data/1/made.json"}}), "outside of"),
         (entry(evaluation={"check": {}}), "code must be a text"),
+        (entry(labels="file"), "labels must be a list"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, wrong: Any, words: str) -> None:
@@ -132,9 +144,9 @@ def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
 def test_the_reference_wins(
     machine: None, agentbench: Path, tasks: list[Task], solve: Play, mode: str
 ) -> None:
-    env = OSEnv(data_dir=str(agentbench), mode=mode)
+    env = OSEnv(data_dir=str(agentbench), mode=mode, expert=True)
     try:
-        lost = {task.id for task in tasks if solve(env, task) != 1.0}
+        lost = {task.id for task in tasks if solve(env, task.id) != 1.0}
     finally:
         env.close()
     assert lost == (UNWINNABLE if mode == "faithful" else set())
@@ -143,7 +155,7 @@ def test_the_reference_wins(
 def test_a_wrong_answer_loses(machine: None, agentbench: Path, tasks: list[Task], fail: Play) -> None:
     env = OSEnv(data_dir=str(agentbench))
     try:
-        won = {task.id for task in tasks if fail(env, task) != 0.0}
+        won = {task.id for task in tasks if fail(env, task.id) != 0.0}
     finally:
         env.close()
     assert won == set()

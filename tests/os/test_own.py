@@ -10,48 +10,54 @@ import pytest
 from envhub_os import OSEnv, own
 from envhub_os.compare import COMPARISONS
 from envhub_os.errors import InvalidOptions, UnknownTask
-from envhub_os.library import Library
+from envhub_os.library import Entry
 from envhub_os.task import Answer, State, Task
 
 SPEC = Path(own.__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def tasks() -> list[Task]:
-    """The embedded tasks."""
-    return own.tasks(4)
+def entries() -> list[Entry]:
+    """The embedded tasks, as they are listed."""
+    library = own.library(4, own.LEVELS)
+    return [entry for split in ("train", "validation", "test") for entry in library.split(split)]
 
 
-def test_there_are_enough_of_every_kind(tasks: list[Task]) -> None:
-    splits = Counter(task.split for task in tasks)
+@pytest.fixture(scope="module")
+def tasks(entries: list[Entry]) -> list[Task]:
+    """The same, made."""
+    return [entry.make() for entry in entries]
+
+
+def test_there_are_enough_of_every_kind(entries: list[Entry]) -> None:
+    splits = Counter(entry.split for entry in entries)
     assert splits["train"] >= 150 and splits["validation"] >= 50 and splits["test"] >= 50
-    kinds = {label for task in tasks for label in task.labels}
-    assert kinds == {
-        "archives", "files", "git", "logs", "permissions", "processes", "services", "text", "users",
-    }  # fmt: skip
+    kinds = set("archives files git logs permissions processes services text users".split())
     for split in ("train", "validation", "test"):
-        assert {task.level for task in tasks if task.split == split} == {1, 2, 3}
-        assert {label for task in tasks if task.split == split for label in task.labels} == kinds
+        assert {entry.level for entry in entries if entry.split == split} == {1, 2, 3}
+        assert {label for entry in entries if entry.split == split for label in entry.labels} == kinds
 
 
-def test_test_has_kinds_that_train_does_not_have(tasks: list[Task]) -> None:
-    kinds = {
-        split: {t.id.rpartition("-")[0] for t in tasks if t.split == split} for split in ("train", "test")
-    }
-    assert kinds["train"] < kinds["test"] and len(kinds["test"] - kinds["train"]) == 9
+def test_test_has_kinds_that_train_does_not_have(entries: list[Entry]) -> None:
+    train, test = (
+        {entry.id.rpartition("-")[0] for entry in entries if entry.split == split}
+        for split in ("train", "test")
+    )
+    assert train < test and len(test - train) == 9
 
 
-def test_names_are_unique_and_stay_when_there_are_more(tasks: list[Task]) -> None:
-    assert len({task.id for task in tasks}) == len(tasks)
-    more = {task.id: task for task in own.tasks(6)}
-    assert all(more[task.id] == task for task in tasks)
-    assert len(more) > len(tasks)
+def test_names_are_unique_and_stay_when_there_are_more(entries: list[Entry], tasks: list[Task]) -> None:
+    more = own.library(6, own.LEVELS)
+    assert len(more) > len(entries) == len({entry.id for entry in entries})
+    for entry, task in zip(entries, tasks, strict=True):
+        other = more.find({"id": entry.id})
+        assert other.listed() == entry.listed() and other.make() == task
 
 
 def test_any_process_makes_the_same(tasks: list[Task]) -> None:
     program = (
-        "from envhub_os import own\nfrom envhub_os.library import Library\n"
-        "print(Library('', own.tasks(4)).digest())"
+        "from envhub_os import own\nlibrary = own.library(4, own.LEVELS)\n"
+        "print([entry.make() for split in ('train', 'validation', 'test') for entry in library.split(split)])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -60,13 +66,11 @@ def test_any_process_makes_the_same(tasks: list[Task]) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == Library("", tasks).digest()
+    assert done.stdout.strip() == str(tasks)
 
 
-def test_a_list_says_nothing_of_the_answers(machine: None, tasks: list[Task]) -> None:
-    env = OSEnv()
-    listed = [entry for split in ("train", "validation", "test") for entry in env.tasks(split)]
-    assert len(listed) == len(tasks)
+def test_a_list_says_nothing_of_the_answers(entries: list[Entry], tasks: list[Task]) -> None:
+    listed = [entry.listed() for entry in entries]
     assert all(set(entry) == {"id", "split", "labels", "level"} for entry in listed)
     text = json.dumps(listed)
     for task in tasks:

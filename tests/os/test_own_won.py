@@ -32,12 +32,12 @@ def play(task: Task) -> None:
 
 @pytest.mark.parametrize("template", own.TEMPLATES, ids=lambda template: template.name)
 def test_every_task_is_won_by_its_solution_alone(machine: None, template: Template) -> None:
-    for task in template.tasks(4):
-        play(task)
+    for entry in template.entries(4):
+        play(entry.make())
 
 
 def test_doing_half_of_it_is_not_enough(sandbox: Sandbox) -> None:
-    task = next(t for t in own.TEMPLATES if t.name == "processes-stop-one").task(0)
+    task = next(t for t in own.TEMPLATES if t.name == "processes-stop-one").entry(0).make()
     prepare(sandbox, task, 0, LIMIT_S)
     run_script(sandbox, Script("pkill -f -- '-worker 1000000'"), (), LIMIT_S)  # ends the others too
     assert not Judge(False, LIMIT_S).reached(task.goal, sandbox, None)

@@ -12,6 +12,7 @@ from typing import Any
 from envhub_os import machine, official, own, words
 from envhub_os.actions import TOOLS, Bash, Commit, read_call, read_classic
 from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions
+from envhub_os.expert import Plan
 from envhub_os.judge import Judge
 from envhub_os.library import Library, Listing
 from envhub_os.sandbox import Result, Sandbox, Settings
@@ -45,6 +46,7 @@ class OSEnv:
         data_dir: See `load_shared`.
         levels: See `load_shared`.
         train_variants: See `load_shared`.
+        expert: Put the next action of the task's own solution into `info["expert_action"]`.
         observation_limit: Characters of a command's output; more is cut.
         command_timeout_s: A command that takes longer is interrupted.
         check_timeout_s: For a task's setup, and for its checks at the end.
@@ -72,6 +74,7 @@ class OSEnv:
         data_dir: str = "",
         levels: Sequence[int] = (),
         train_variants: int = 4,
+        expert: bool = False,
         observation_limit: int = 800,
         command_timeout_s: float = 30.0,
         check_timeout_s: float = 60.0,
@@ -92,6 +95,8 @@ class OSEnv:
         )
         self._faithful = mode == "faithful"
         self._form = actions
+        self._expert = expert
+        self._plan: Plan | None = None
         self._limit = observation_limit
         self._command_timeout_s = command_timeout_s
         self._check_timeout_s = check_timeout_s
@@ -124,15 +129,13 @@ class OSEnv:
             InvalidOptions: A setting can't be used.
         """
         if config["data_dir"]:
-            folder = Path(config["data_dir"]).expanduser()
-            return Library(folder.name, official.load(folder))
+            return official.load(Path(config["data_dir"]).expanduser())
         if config["train_variants"] < 1:
             raise InvalidOptions(f"train_variants must be at least 1, not {config['train_variants']}")
         levels = set(config["levels"]) or set(own.LEVELS)
         if not levels <= set(own.LEVELS):
             raise InvalidOptions(f"levels are of {', '.join(map(str, own.LEVELS))}, not {sorted(levels)}")
-        tasks = own.tasks(config["train_variants"])
-        return Library("embedded", [task for task in tasks if task.level in levels])
+        return own.library(config["train_variants"], levels)
 
     def tasks(self, split: str) -> Listing:
         """Return a split's tasks, each {"id", "split", "labels"} and, of embedded ones, "level".
@@ -144,7 +147,7 @@ class OSEnv:
 
     def data_info(self) -> dict[str, Any]:
         """Return name and digest of the data, and how many tasks there are."""
-        return {"name": self._library.name, "digest": self._library.digest(), "tasks": len(self._library)}
+        return {"name": self._library.name, "digest": self._library.digest, "tasks": len(self._library)}
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -171,9 +174,10 @@ class OSEnv:
                 hint = f" (did you mean {close[0]}?)" if close else ""
                 raise InvalidOptions(f"there is no reset option {option!r}{hint}. Use task or split")
         if options.get("task") is not None:
-            task = self._library.find(options["task"])
+            entry = self._library.find(options["task"])
         else:
-            task = self._library.draw(options.get("split") or "train", seed)
+            entry = self._library.draw(options.get("split") or "train", seed)
+        task = entry.make()
         self.close()
         self._sandbox = Sandbox.start(self._settings)
         try:
@@ -182,14 +186,15 @@ class OSEnv:
             self.close()
             raise
         self._task = task
+        self._plan = Plan(task, self._form) if self._expert and task.solution is not None else None
         info: dict[str, Any] = {
-            "task": task.listed(),
+            "task": entry.listed(),
             "instruction": task.description,
             "rules": words.rules(self._form, self._limit),
         }
         if self._form == "tools":
             info["tools"] = TOOLS
-        return task.description, info
+        return task.description, self._advised(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Do what the text asks for.
@@ -211,7 +216,7 @@ class OSEnv:
             return self._end("", "completed", success, "commit")
         if self._faithful and self._form == "classic":
             return self._end("", "agent_invalid_action", False, None)
-        return wanted.reason, 0.0, False, False, {"action": None, "success": False}
+        return wanted.reason, 0.0, False, False, self._advised({"action": None, "success": False})
 
     def render(self) -> str:
         """Return what is to be done, for people."""
@@ -230,6 +235,8 @@ class OSEnv:
             return self._end("", "task_error", False, "bash")
         note = "" if self._faithful else self._note(result)
         text = words.plain(result.output)
+        if self._plan is not None:
+            self._plan.went_on(text)
         info = {
             "action": "bash",
             "exit_code": result.exit_code,
@@ -237,7 +244,13 @@ class OSEnv:
             "output_cut": result.truncated or len(text) > self._limit,
             "success": False,
         }
-        return words.output(text, self._limit, note), 0.0, False, False, info
+        return words.output(text, self._limit, note), 0.0, False, False, self._advised(info)
+
+    def _advised(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Add what the expert would do."""
+        if self._plan is not None:
+            info["expert_action"] = self._plan.action
+        return info
 
     def _note(self, result: Result) -> str:
         """Return what else there is to say of a command."""

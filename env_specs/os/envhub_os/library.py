@@ -1,13 +1,11 @@
-"""All tasks of a data set, by split and by name."""
+"""All tasks of a data set, by split and by name. A task is made when it is played."""
 
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from envhub_os.errors import InvalidOptions, UnknownTask
@@ -16,30 +14,51 @@ from envhub_os.task import Task
 SPLITS = ("train", "validation", "test")
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A task of a library.
+
+    Attributes:
+        id: Its name, the same in every version of the data.
+        split: Where it belongs.
+        labels: What it is about.
+        level: 1 (a command) to 3 (find out, then do several things); 0: not known.
+        make: Makes it; the same one each time.
+    """
+
+    id: str
+    split: str
+    labels: tuple[str, ...]
+    level: int
+    make: Callable[[], Task]
+
+    def listed(self) -> dict[str, Any]:
+        """Return what a list of tasks says of it: nothing of the answer."""
+        listed: dict[str, Any] = {"id": self.id, "split": self.split, "labels": list(self.labels)}
+        return {**listed, "level": self.level} if self.level else listed
+
+
 class Library:
     """The tasks that replicas share.
 
     Args:
         name: What the data set is called.
-        tasks: Its tasks, in order.
+        digest: Of all that its tasks are, answers included.
+        entries: Its tasks, in order.
     """
 
-    def __init__(self, name: str, tasks: Iterable[Task]) -> None:
+    def __init__(self, name: str, digest: str, entries: Iterable[Entry]) -> None:
         self.name = name
-        self._tasks = {task.id: task for task in tasks}
-        self._splits: dict[str, list[Task]] = {split: [] for split in SPLITS}
-        for task in self._tasks.values():
-            self._splits[task.split].append(task)
+        self.digest = digest
+        self._entries = {entry.id: entry for entry in entries}
+        self._splits: dict[str, list[Entry]] = {split: [] for split in SPLITS}
+        for entry in self._entries.values():
+            self._splits[entry.split].append(entry)
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._entries)
 
-    def digest(self) -> str:
-        """Return the digest of all that the tasks are, answers included."""
-        content = json.dumps([asdict(task) for task in self._tasks.values()], sort_keys=True)
-        return f"sha256:{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
-    def split(self, split: str) -> Sequence[Task]:
+    def split(self, split: str) -> Sequence[Entry]:
         """Return a split's tasks.
 
         Raises:
@@ -49,7 +68,7 @@ class Library:
             raise UnknownTask(f"there is no split {split!r}: there are {', '.join(SPLITS)}")
         return self._splits[split]
 
-    def find(self, task: Any) -> Task:
+    def find(self, task: Any) -> Entry:
         """Return the task that a reset asks for.
 
         Raises:
@@ -58,40 +77,40 @@ class Library:
         """
         if not isinstance(task, dict) or not isinstance(task.get("id"), str):
             raise InvalidOptions(f'a task is an object with an id, such as {{"id": "…"}}, not {task!r:.80}')
-        found = self._tasks.get(task["id"])
+        found = self._entries.get(task["id"])
         if found is None:
-            close = difflib.get_close_matches(task["id"], self._tasks, n=1)
+            close = difflib.get_close_matches(task["id"], self._entries, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise UnknownTask(f"there is no task {task['id']!r}{hint}")
         return found
 
-    def draw(self, split: str, seed: int | None) -> Task:
+    def draw(self, split: str, seed: int | None) -> Entry:
         """Draw a task of a split.
 
         Raises:
             UnknownTask: There is no such split.
             InvalidOptions: It has no task.
         """
-        tasks = self.split(split)
-        if not tasks:
+        entries = self.split(split)
+        if not entries:
             sizes = ", ".join(f"{name} ({len(found)})" for name, found in self._splits.items() if found)
             raise InvalidOptions(f"the split {split!r} has no task here; there are: {sizes or 'none at all'}")
-        return tasks[random.Random(seed).randrange(len(tasks))]
+        return entries[random.Random(seed).randrange(len(entries))]
 
 
 class Listing(Sequence[Any]):
     """What is told of a split's tasks, made when it is asked for.
 
     Args:
-        tasks: The tasks.
+        entries: The tasks.
     """
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self._tasks = tasks
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._entries)
 
     def __getitem__(self, index: Any) -> Any:
-        chosen = self._tasks[index]
-        return chosen.listed() if isinstance(chosen, Task) else [task.listed() for task in chosen]
+        chosen = self._entries[index]
+        return chosen.listed() if isinstance(chosen, Entry) else [entry.listed() for entry in chosen]

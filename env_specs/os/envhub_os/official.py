@@ -9,12 +9,15 @@ Tasks have the published classic names, such as std-001-stock-00000.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 from envhub_os.errors import DataError
+from envhub_os.library import Entry, Library
 from envhub_os.task import Answer, Chain, Goal, Script, Setup, Solution, Task
 
 _KNOWN_CHECKERS = {
@@ -32,24 +35,31 @@ _LANGUAGES = ("bash", "python")
 T = TypeVar("T")
 
 
-def load(folder: Path) -> list[Task]:
+def load(folder: Path) -> Library:
     """Read the tasks of a folder in the official layout; parts of it may be missing, not all.
 
     Raises:
         DataError: No part is there, or an entry can't be used.
     """
-    tasks: list[Task] = []
+    entries: list[Entry] = []
+    digest = hashlib.sha256()
     for split, prefix, scripts, files in _parts(folder):
         for file in files:
             for position, entry in enumerate(_entries(file)):
                 reader = _Reader(f"{file}, entry {position}", folder / "scripts" / scripts)
-                tasks.append(reader.task(f"{prefix}{file.stem}-{position:05d}", split, entry))
-    if not tasks:
+                task = reader.task(f"{prefix}{file.stem}-{position:05d}", entry)
+                digest.update(json.dumps(asdict(task), sort_keys=True).encode())
+                entries.append(Entry(task.id, split, reader.labels(entry), 0, functools.partial(_same, task)))
+    if not entries:
         raise DataError(
             f"{folder} has no tasks of AgentBench: it needs data/1/*.json to data/7/*.json, data/dev.json or "
             "train_0317/training.json, and scripts (all in data/os_interaction of AgentBench's repository)"
         )
-    return tasks
+    return Library(folder.name, f"sha256:{digest.hexdigest()}", entries)
+
+
+def _same(task: Task) -> Task:
+    return task
 
 
 def _parts(folder: Path) -> list[tuple[str, str, str, list[Path]]]:
@@ -86,19 +96,23 @@ class _Reader:
         self._place = place
         self._scripts = scripts
 
-    def task(self, name: str, split: str, entry: Any) -> Task:
+    def task(self, name: str, entry: Any) -> Task:
         if not isinstance(entry, dict):
             raise self._wrong("the entry", "an object", entry)
         goal = self._goal(self._field(entry, "evaluation", dict))
         return Task(
             id=name,
-            split=split,
             description=self._field(entry, "description", str),
             setup=self._setup(entry),
             goal=goal,
             solution=_solution(goal),
-            labels=tuple(map(str, entry.get("labels") or ())),
         )
+
+    def labels(self, entry: dict[str, Any]) -> tuple[str, ...]:
+        labels = entry.get("labels") or []
+        if not isinstance(labels, list):
+            raise self._wrong("labels", "a list", labels)
+        return tuple(map(str, labels))
 
     def _setup(self, entry: dict[str, Any]) -> Setup:
         create = entry.get("create")

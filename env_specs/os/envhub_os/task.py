@@ -130,26 +130,20 @@ class Task:
     """One task.
 
     Attributes:
-        id: Its name, the same in every version of the data.
-        split: Where it belongs.
+        id: Its name.
         description: What the agent is told.
         setup: How the machine gets ready.
         goal: How the end is judged.
         solution: A way to win, where one is known.
-        labels: What it is about.
-        level: 1 (a command) to 3 (find out, then do several things); 0: not known.
     """
 
     id: str
-    split: str
     description: str
     setup: Setup
     goal: Goal
     solution: Solution | None = None
-    labels: tuple[str, ...] = ()
-    level: int = 0
 
-    def listed(self) -> dict[str, Any]:
-        """Return what a list of tasks says of it: nothing of the answer."""
-        listed: dict[str, Any] = {"id": self.id, "split": self.split, "labels": list(self.labels)}
-        return {**listed, "level": self.level} if self.level else listed
+    @property
+    def answers(self) -> bool:
+        """Whether an answer decides, and not the machine's state alone."""
+        return not isinstance(self.goal, State)

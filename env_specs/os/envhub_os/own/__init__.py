@@ -1,13 +1,17 @@
 """The embedded tasks: of our own making, from templates, each with a way to win.
 
-`tasks` makes them in well under a second, so no file holds them.
+No file holds them: each is made when it is played.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Collection
+from pathlib import Path
+
+from envhub_os.library import Library
 from envhub_os.own import archives, files, git, logs, permissions, processes, services, text, users
 from envhub_os.own.template import Template
-from envhub_os.task import Task
 
 LEVELS = (1, 2, 3)
 TEMPLATES: tuple[Template, ...] = tuple(
@@ -17,6 +21,18 @@ TEMPLATES: tuple[Template, ...] = tuple(
 )
 
 
-def tasks(train_variants: int) -> list[Task]:
-    """Return all tasks, with so many of each template in the train split."""
-    return [task for template in TEMPLATES for task in template.tasks(train_variants)]
+def library(train_variants: int, levels: Collection[int]) -> Library:
+    """Return the tasks of some levels, with so many of each template in the train split.
+
+    Its digest is that of the templates' source, and of which tasks there are.
+    """
+    entries = [
+        entry
+        for template in TEMPLATES
+        if template.level in levels
+        for entry in template.entries(train_variants)
+    ]
+    digest = hashlib.sha256("\n".join(entry.id for entry in entries).encode())
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return Library("embedded", f"sha256:{digest.hexdigest()}", entries)

@@ -39,7 +39,7 @@ class Draw:
 
     def __init__(self, name: str) -> None:
         self._random = random.Random(name)
-        self._words = self._random.sample(sorted(set(_WORDS)), len(set(_WORDS)))
+        self._words = self._random.sample(_WORDS, len(_WORDS))
         self._people = self._random.sample(_PEOPLE, len(_PEOPLE))
 
     def word(self) -> str:

@@ -6,9 +6,10 @@ variants of a template that is held out are test tasks. So a task's name never c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from envhub_os.library import Entry
 from envhub_os.own.draw import Draw
 from envhub_os.task import Goal, Setup, Solution, Task
 
@@ -49,25 +50,20 @@ class Template:
     make: Callable[[Draw], Made]
     held_out: bool = False
 
-    def task(self, variant: int) -> Task:
-        """Return one of its tasks; the same one each time."""
+    def entry(self, variant: int) -> Entry:
+        """Return one of its tasks."""
         name = f"{self.name}-{variant}"
-        made = self.make(Draw(name))
-        return Task(
-            id=name,
-            split="test" if self.held_out or variant == 0 else "validation" if variant == 1 else "train",
-            description=made.description,
-            setup=made.setup,
-            goal=made.goal,
-            solution=made.solution,
-            labels=(self.name.partition("-")[0],),
-            level=self.level,
-        )
 
-    def tasks(self, train_variants: int) -> Iterator[Task]:
-        """Yield its tasks."""
-        for variant in range(HELD_OUT_VARIANTS if self.held_out else 2 + train_variants):
-            yield self.task(variant)
+        def make() -> Task:
+            made = self.make(Draw(name))
+            return Task(name, made.description, made.setup, made.goal, made.solution)
+
+        split = "test" if self.held_out or variant == 0 else "validation" if variant == 1 else "train"
+        return Entry(name, split, (self.name.partition("-")[0],), self.level, make)
+
+    def entries(self, train_variants: int) -> list[Entry]:
+        """Return its tasks."""
+        return [self.entry(n) for n in range(HELD_OUT_VARIANTS if self.held_out else 2 + train_variants)]
 
 
 class Family:

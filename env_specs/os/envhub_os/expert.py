@@ -1,0 +1,68 @@
+"""A task's own solution as a policy: what the environment plans, and who plays that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from envhub_os.task import Task
+
+
+class Plan:
+    """The actions that solve a task, one after the other.
+
+    Args:
+        task: The task; it must have a solution.
+        form: "classic" or "tools": how actions are written.
+
+    Attributes:
+        action: The next one.
+    """
+
+    def __init__(self, task: Task, form: str) -> None:
+        assert task.solution is not None
+        self._rest = list(task.solution.scripts)
+        self._answer = task.solution.answer
+        self._finishes = self._answer is None and not task.answers
+        self._classic = form == "classic"
+        self.action = self._next("")
+
+    def went_on(self, printed: str) -> None:
+        """Go on to the next action, after a script that printed this."""
+        self.action = self._next(printed)
+
+    def _next(self, printed: str) -> str:
+        if self._rest:
+            script = self._rest.pop(0)
+            if self._classic:
+                return f"Act: bash\n\n```bash\n{script}\n```"
+            return _call("bash_action", "script", script)
+        if self._finishes:
+            return "Act: finish" if self._classic else _call("finish_action", "thought", "done")
+        answer = printed.strip() if self._answer is None else self._answer
+        return f"Act: answer({answer})" if self._classic else _call("answer_action", "answer", answer)
+
+
+def _call(name: str, key: str, value: str) -> str:
+    return json.dumps({"name": name, "arguments": {key: value}}, ensure_ascii=False)
+
+
+class Expert:
+    """Plays what it reads in ``info["expert_action"]``.
+
+    Call it with an observation and the info that came with it; it returns the next action.
+
+    Raises:
+        ValueError: The environment plans nothing: it is to be served with `expert` set.
+    """
+
+    def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Return the next action."""
+        if "expert_action" not in info:
+            raise ValueError(
+                "no info['expert_action']: serve with --set os.expert=true, and tasks with a solution"
+            )
+        action: str = info["expert_action"]
+        return action
