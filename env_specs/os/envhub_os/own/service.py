@@ -123,6 +123,13 @@ class Service:
         """Where its configuration is."""
         return f"/etc/{self.name}.conf"
 
+    @property
+    def lines(self) -> list[str]:
+        """What its configuration says."""
+        settings = {**self.settings, **self.changed}
+        lines = [f"{key} = {value}" for key, value in settings.items() if value is not None]
+        return [f"# the service {self.name}", *lines]
+
     def setup(self, programs: str = ":", owner: int = 3001, number: int = 3001) -> Setup:
         """Return what installs it.
 
@@ -131,14 +138,12 @@ class Service:
             owner: Who has its data folder.
             number: The number of its account.
         """
-        settings = {**self.settings, **self.changed}
-        conf = "".join(f"{key} = {value}\n" for key, value in settings.items() if value is not None)
         return with_programs(
             programs,
             (
                 File(f"/usr/local/sbin/{self.name}d", _DAEMON.replace("@NAME@", self.name), 0o755),
                 File(f"/usr/local/bin/{self.name}ctl", _CONTROL.replace("@NAME@", self.name), 0o755),
-                File(self.conf, f"# the service {self.name}\n{conf}"),
+                File(self.conf, "\n".join(self.lines) + "\n"),
                 folder(f"/var/lib/{self.name}", 0o750, (owner, owner)),
             ),
             (accounts([account(self.name, number, shell="/usr/sbin/nologin")]),),

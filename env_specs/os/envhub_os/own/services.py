@@ -59,21 +59,11 @@ def change_setting(draw: Draw) -> Made:
         f"{_about(service)} It is running. Set its greeting to {greeting} and see to it that the running "
         "service uses it.",
         service.setup(f"{service.name}ctl start"),
-        State(
-            (
-                *service.answers(draw.word(), greeting),
-                Fact("lines", {"path": service.conf}, _conf(service, greeting)),
-            )
-        ),
+        State(service.answers(draw.word(), greeting)),
         Solution(
             (f"sed -i 's/^greeting = .*/greeting = {greeting}/' {service.conf} && {service.name}ctl restart",)
         ),
     )
-
-
-def _conf(service: Service, greeting: str) -> list[str]:
-    settings = {**service.settings, "greeting": greeting}
-    return [f"# the service {service.name}", *(f"{key} = {value}" for key, value in settings.items())]
 
 
 @template(level=2)
@@ -161,7 +151,7 @@ def held_lock(draw: Draw) -> Made:
                 *service.answers(draw.word()),
                 Fact("running", {"text": f"{holder} 1000000"}, 0),
                 Fact("running", {"text": f"{bystander} 1000000"}, 1),
-                Fact("lines", {"path": service.conf}, _conf(service, service.greeting)),
+                Fact("lines", {"path": service.conf}, service.lines),
             )
         ),
         Solution(
@@ -210,7 +200,7 @@ def wrong_user(draw: Draw) -> Made:
         State(
             (
                 *service.answers(draw.word()),
-                Fact("lines", {"path": service.conf}, _conf(service, service.greeting)),
+                Fact("owner", {"path": f"/var/lib/{service.name}/state"}, f"{service.name}:{service.name}"),
             )
         ),
         Solution(
