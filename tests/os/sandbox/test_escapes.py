@@ -319,10 +319,7 @@ print(json.dumps(sorted(os.listdir("/"))))
 # -- bombs: each bounded by small limits ------------------------------------------------------------
 
 
-def test_a_fork_bomb_ends_at_the_limit(box: Sandbox, held: Report) -> None:
-    if "pids" not in held.controllers:
-        pytest.skip("no control group for pids here: rlimits hold by user")
-    code = """
+FORKS = """
 import signal
 made = 0
 try:
@@ -331,13 +328,35 @@ try:
             signal.pause()
         made += 1
 except OSError as error:
-    print(json.dumps([errno.errorcode[error.errno], made]))
+    print(json.dumps([errno.errorcode[error.errno], made]), flush=True)
 os._exit(0)
 """
-    why, made = inside(box, code)
+
+
+def test_a_fork_bomb_ends_at_the_limit(box: Sandbox, held: Report) -> None:
+    if "pids" not in held.controllers:
+        pytest.skip("no control group for pids here: rlimits hold by user")
+    why, made = inside(box, FORKS)
     assert why == "EAGAIN" and made < SMALL.pids
     box.run("bomb() { bomb | bomb & }; bomb", timeout_s=2.0, limit_bytes=1000)
     box.close()
+
+
+def test_who_uses_up_all_processes_has_none_for_checks_and_gets_a_new_shell(
+    box: Sandbox, held: Report
+) -> None:
+    if "pids" not in held.controllers:
+        pytest.skip("no control group for pids here: rlimits hold by user")
+    if say(box, f"test -x {PYTHON}").exit_code:
+        pytest.skip(f"this machine has no {PYTHON}")
+    box.write("/tmp/attack.py", (CALLS + FORKS.replace("os._exit(0)", "signal.pause()")).encode())
+    say(box, f"{PYTHON} /tmp/attack.py > /tmp/out & while [ ! -s /tmp/out ]; do :; done")
+    done = box.exec(["true"])
+    assert done.exit_code == 126 and b"can't be started" in done.stderr
+    with pytest.raises(BlockingIOError):
+        box.read("/etc/passwd")
+    assert say(box, "exit").new_shell
+    assert say(box, "echo on").output == "on\n"
 
 
 def test_a_memory_bomb_is_killed(box: Sandbox, held: Report) -> None:

@@ -34,6 +34,8 @@ PROFILE = "/etc/profile.d/zz-prompt.sh"
 """Gives the shells of `su - user`, too, prompts that are marks."""
 MAX_WORDS = 120_000
 """Characters of arguments and variables; Linux takes 131,072 bytes in one argument."""
+NOT_STARTED = 1 << 16
+"""Stands for an exit code where there was no process."""
 GONE = "the sandbox is gone: its first process has ended"
 
 
@@ -45,6 +47,7 @@ class Sandbox:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._closed = False
         self._made = 0
+        self._not_started = 0
         self._ended: dict[int, int] = {}
         self._shell = Shell(self)
         self.exited: int | None = None
@@ -93,12 +96,13 @@ class Sandbox:
         user: str = "root",
         limit_bytes: int = 1 << 20,
     ) -> Completed:
-        """Runs a fresh process beside the shell, in `settings.cwd`; no such program inside: exit code 127.
+        """Runs a fresh process beside the shell, in `settings.cwd`.
 
-        Its children may outlive it. `env` is added to a plain environment of root's.
+        Its children may outlive it. `env` is added to a plain environment of root's. Its exit code is 127
+        where there is no such program, 126 where the agent has left no process or memory for it.
 
         Raises:
-            SandboxError: The sandbox is gone, or has no process or memory left for it.
+            SandboxError: The sandbox is gone.
             ValueError: Arguments and environment are too long (120,000 characters as JSON), or contain NUL.
         """
         order = {"do": "exec", "argv": list(argv), "env": {**ENVIRONMENT, **(env or {})}, "user": user}
@@ -121,6 +125,9 @@ class Sandbox:
             sinks = {sink: memoryview(stdin)}
             sink = -1
             code = self._follow(number, texts, sinks, timeout_s, limit_bytes)
+            if code == NOT_STARTED:
+                why = os.strerror(self._not_started)
+                return Completed(126, b"", f"{argv[0]}: can't be started: {why}\n".encode())
             self.send({"do": "release", "id": number})
             return Completed(code, bytes(texts[out][:limit_bytes]), bytes(texts[err][:limit_bytes]))
         finally:
@@ -187,7 +194,7 @@ class Sandbox:
         except OSError as error:
             raise SandboxError(GONE) from error
 
-    def hear(self) -> dict[str, Any]:
+    def hear(self) -> None:
         """Takes one event of the first process and notes what it says."""
         try:
             event, files = messages.receive(self._control)
@@ -207,8 +214,8 @@ class Sandbox:
         elif kind == "ended":
             self._ended[event["id"]] = event["code"]
         elif kind == "failed":
-            raise SandboxError(f"no process can be started in the sandbox: {os.strerror(event['errno'])}")
-        return event
+            self._ended[event["id"]] = NOT_STARTED
+            self._not_started = event["errno"]
 
     def _begin(self, order: dict[str, Any], files: Sequence[int]) -> int:
         self._made += 1
@@ -220,7 +227,8 @@ class Sandbox:
     ) -> None:
         code = self._follow(number, texts, sinks, START_S, limit)
         if code is None or code < 0:
-            raise SandboxError(f"{path}: the sandbox did not answer")
+            raise SandboxError(f"{path}: what copies it was killed, or its time was up")
+        code = self._not_started if code == NOT_STARTED else code
         if code:
             raise OSError(code, os.strerror(code), path)
 

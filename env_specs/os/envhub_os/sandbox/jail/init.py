@@ -114,13 +114,24 @@ class Init:
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
         slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        self._shell = os.fork()
+        self._shell = self._fork_in_any_case()
         if self._shell == 0:
             argv = ["bash", "--login", "--noediting", "-i"]
             env, cwd = self._settings["env"], self._settings["cwd"]
             self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
         os.close(slave)
         messages.send(self._control, {"event": "shell"}, [self._master])
+
+    def _fork_in_any_case(self) -> int:
+        """Forks; where the agent has used up all processes or memory, once all of its are killed."""
+        while True:
+            try:
+                return os.fork()
+            except OSError:
+                os.kill(-1, signal.SIGKILL)
+                with contextlib.suppress(ChildProcessError):
+                    while True:
+                        os.waitpid(-1, 0)
 
     def _strike(self, order: dict[str, Any], files: list[int]) -> None:
         """Kills what runs in front on the terminal; the shell itself only when told so."""
@@ -207,6 +218,8 @@ class Init:
             pid = os.fork()
         except OSError as error:  # no processes or no memory left
             self._say(event="failed", id=number, errno=error.errno)
+            for output in self._outputs.pop(number, ()):
+                os.close(output)
             return
         if pid == 0:
             try:
