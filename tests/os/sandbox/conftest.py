@@ -1,5 +1,9 @@
-"""Sandboxes for the tests, in host mode; all are skipped where the machine can make none."""
+"""Sandboxes for the tests; all are skipped where the machine can make none.
 
+They are in host mode, or have the root file system that ENVHUB_OS_ROOTFS names.
+"""
+
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os")
 
 from envhub_os.sandbox import Report, Result, Sandbox, Settings, report
 
-SMALL = Settings(memory_mb=96, disk_mb=16, inodes=1000, pids=48, open_files=256)
+ROOTFS = Path(os.environ["ENVHUB_OS_ROOTFS"]) if "ENVHUB_OS_ROOTFS" in os.environ else None
+SMALL = Settings(ROOTFS, memory_mb=96, disk_mb=16, inodes=1000, pids=48, open_files=256)
 PATIENCE_S = 60.0
 
 

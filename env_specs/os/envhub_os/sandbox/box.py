@@ -54,6 +54,8 @@ class Sandbox:
         """The exit code of the shell that is gone and not yet replaced."""
         self.waits: bool | None = None
         """What the last question answered: whether the program in front waits for input."""
+        self.shell_in_front = False
+        """And whether it is the shell itself."""
         with theirs:
             try:
                 self.pid = launcher.start(_order(settings, self._shell.token), theirs)
@@ -210,7 +212,7 @@ class Sandbox:
         elif kind == "exited":
             self.exited = event["code"]
         elif kind == "idle":
-            self.waits = event["idle"]
+            self.waits, self.shell_in_front = event["idle"], event["front"]
         elif kind == "ended":
             self._ended[event["id"]] = event["code"]
         elif kind == "failed":

@@ -18,8 +18,10 @@ QUIET_S = (0.05, 0.5)
 """After so long without output, then twice as long, it is asked whether the program waits for input."""
 PATIENCE_S = 0.25
 """How long an interrupt may take before the next, stronger one."""
-INTERRUPTS = 20
+INTERRUPTS = 80
 """After so many in vain the shell is killed."""
+OWN_INTERRUPTS = 8
+"""After so many it is killed if it is the shell itself that does not stop."""
 ANSWER_S = 30.0
 """How long the first process inside may take to answer: inside, others may keep the processors busy."""
 INTERRUPT = b"\x03"
@@ -113,6 +115,8 @@ class Shell:
         """Interrupts what runs, ever more strongly."""
         self._beginning = b""  # what was typed may have been thrown away
         for attempt in range(INTERRUPTS):
+            if attempt >= OWN_INTERRUPTS and not self._waits() and self._box.shell_in_front:
+                break
             if attempt:
                 self._box.send({"do": "strike", "shell": False})
             self._quieten()
