@@ -54,7 +54,7 @@ def look_at_port(host: str, port: int) -> Finding:
 
 
 def look_at_sandbox() -> Iterator[Finding]:
-    """Whether the environment os, which runs what agents type, can make a sandbox here, and what would hold it."""
+    """Whether the environment os, which runs what agents type, can make a sandbox, and what holds it."""
     variables = {**os.environ, "PYTHONPATH": str(find("os").path)}
     command = [sys.executable, "-m", "envhub_os.sandbox"]
     try:

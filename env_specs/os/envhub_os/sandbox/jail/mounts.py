@@ -3,6 +3,9 @@
 All that is written lies in one tmpfs of limited size. With a root file system the overlay is the root. In
 host mode the root is made here, and only the folders of `HOST_TREES` come from the machine; what is not
 readable for everyone in `/etc` is hidden, and the password file's shadow is made new.
+
+Before Linux 6.6 a tmpfs keeps no user attributes, and overlays on it can't note that a folder replaces one
+below: a folder of the base that was removed can't be made again.
 """
 
 from __future__ import annotations
