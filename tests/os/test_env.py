@@ -9,6 +9,7 @@ import pytest
 from envhub_os import OSEnv
 from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions, SetupFailed, UnknownTask
 from envhub_os.expert import Expert
+from envhub_os.library import Library
 from envhub_os.sandbox import Refused
 
 Bash = Callable[[str], str]
@@ -204,6 +205,12 @@ def test_without_a_safe_sandbox_there_is_no_environment() -> None:
         OSEnv(sandbox="none")
     with pytest.raises(Refused, match="no root file system"):
         OSEnv(rootfs="/proc")
+
+
+def test_machines_without_a_program_that_tasks_need_are_refused(machine: None) -> None:
+    library = Library("made", "sha256:0", [], programs=("bash", "no-such-program", "python3", "nor-this"))
+    with pytest.raises(InvalidOptions, match="the machines have no no-such-program, nor-this, which"):
+        OSEnv(shared=library)
 
 
 def test_a_setup_that_fails_is_no_score(make_task: Callable[..., OSEnv]) -> None:

@@ -26,9 +26,16 @@ _READ_BYTES = 1 << 20
 
 
 @functools.cache
-def _try(settings: Settings, pid: int) -> None:
-    """Make a sandbox, once in a process, so that who can't have one is told at once and not at a reset."""
-    Sandbox.start(settings).close()
+def _try(settings: Settings, programs: tuple[str, ...], pid: int) -> None:
+    """Make a machine, once in a process, so that who can't have a good one is told before a reset."""
+    missing = "for name; do command -v $name > /dev/null || echo $name; done"
+    with Sandbox.start(settings) as sandbox:
+        found = sandbox.exec(["sh", "-c", missing, "sh", *programs]).stdout.decode().split()
+    if found:
+        raise InvalidOptions(
+            f"the machines have no {', '.join(found)}, which the tasks need: install them where the hub runs, "
+            "or set rootfs to a root file system that has them"
+        )
 
 
 class OSEnv:
@@ -60,7 +67,7 @@ class OSEnv:
         cpus: Processors it may use.
 
     Raises:
-        InvalidOptions: A setting can't be used.
+        InvalidOptions: A setting can't be used, or machines lack a program that the tasks need.
         DataError: See `load_shared`.
         Refused: No safe sandbox can be made here, see `envhub_os.sandbox`.
     """
@@ -77,7 +84,7 @@ class OSEnv:
         expert: bool = False,
         observation_limit: int = 800,
         command_timeout_s: float = 30.0,
-        check_timeout_s: float = 60.0,
+        check_timeout_s: float = 90.0,
         rootfs: str = "",
         sandbox: str = "auto",
         i_know: bool = False,
@@ -90,9 +97,11 @@ class OSEnv:
         for name, value, known in (("mode", mode, MODES), ("actions", actions, FORMS)):
             if value not in known:
                 raise InvalidOptions(f"{name} must be one of {', '.join(known)}, not {value!r}")
-        self._library = shared or self.load_shared(
-            {"data_dir": data_dir, "levels": levels, "train_variants": train_variants}
-        )
+        if shared is None:
+            shared = self.load_shared(
+                {"data_dir": data_dir, "levels": levels, "train_variants": train_variants}
+            )
+        self._library = shared
         self._faithful = mode == "faithful"
         self._form = actions
         self._expert = expert
@@ -111,7 +120,7 @@ class OSEnv:
             pids=pids,
             cpus=cpus,
         )
-        _try(self._settings, os.getpid())
+        _try(self._settings, self._library.programs, os.getpid())
         self._sandbox: Sandbox | None = None
         self._task: Task | None = None
 

@@ -45,11 +45,19 @@ class Library:
         name: What the data set is called.
         digest: Of all that its tasks are, answers included.
         entries: Its tasks, in order.
+        programs: What a machine must have for them.
     """
 
-    def __init__(self, name: str, digest: str, entries: Iterable[Entry]) -> None:
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        entries: Iterable[Entry],
+        programs: tuple[str, ...] = ("bash", "python3"),
+    ) -> None:
         self.name = name
         self.digest = digest
+        self.programs = programs
         self._entries = {entry.id: entry for entry in entries}
         self._splits: dict[str, list[Entry]] = {split: [] for split in SPLITS}
         for entry in self._entries.values():

@@ -14,6 +14,8 @@ from envhub_os.own import archives, files, git, logs, permissions, processes, se
 from envhub_os.own.template import Template
 
 LEVELS = (1, 2, 3)
+PROGRAMS = tuple("awk bash find flock getent git gpasswd gzip pgrep ps python3 setsid tar useradd xz".split())
+"""What setups, checks and solutions use, beside what every Linux has."""
 TEMPLATES: tuple[Template, ...] = tuple(
     template
     for module in (files, text, processes, users, permissions, archives, git, services, logs)
@@ -35,4 +37,4 @@ def library(train_variants: int, levels: Collection[int]) -> Library:
     digest = hashlib.sha256("\n".join(entry.id for entry in entries).encode())
     for file in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(file.read_bytes())
-    return Library("embedded", f"sha256:{digest.hexdigest()}", entries)
+    return Library("embedded", f"sha256:{digest.hexdigest()}", entries, PROGRAMS)
