@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 QUIET_S = (0.05, 0.5)
 """After so long without output, then twice as long, it is asked whether the program waits for input."""
-PATIENCE_S = 0.25
-"""How long an interrupt may take before the next, stronger one."""
-INTERRUPTS = 80
+PATIENCE_S = (0.25, 0.5, 1.0, 2.0)
+"""How long an interrupt may take before the next one; the last time is that of all others."""
+INTERRUPTS = 12
 """After so many in vain the shell is killed."""
-OWN_INTERRUPTS = 8
+OWN_INTERRUPTS = 5
 """After so many it is killed if it is the shell itself that does not stop."""
 ANSWER_S = 30.0
 """How long the first process inside may take to answer: inside, others may keep the processors busy."""
@@ -120,7 +120,8 @@ class Shell:
             if attempt:
                 self._box.send({"do": "strike", "shell": False})
             self._quieten()
-            ending = self._follow(INTERRUPT, time.monotonic() + PATIENCE_S, limit, quiet=PATIENCE_S / 4)
+            patience = PATIENCE_S[min(attempt, len(PATIENCE_S) - 1)]
+            ending = self._follow(INTERRUPT, time.monotonic() + patience, limit)
             if ending.why != "time":
                 return ending
         self._box.send({"do": "strike", "shell": True})
