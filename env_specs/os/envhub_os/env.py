@@ -33,7 +33,7 @@ def _try(settings: Settings, programs: tuple[str, ...], pid: int) -> None:
         found = sandbox.exec(["sh", "-c", missing, "sh", *programs]).stdout.decode().split()
     if found:
         raise InvalidOptions(
-            f"the machines have no {', '.join(found)}, which the tasks need: install them where the hub runs, "
+            f"the machines have no {', '.join(found)}, which the tasks need: install them on this machine, "
             "or set rootfs to a root file system that has them"
         )
 
