@@ -427,6 +427,13 @@ def test_an_endless_output_costs_neither_memory_nor_the_shell(box: Sandbox) -> N
     assert say(box, "echo on").output == "on\n"
 
 
+def test_shared_memory_and_namespaces_have_limits_of_their_own(box: Sandbox) -> None:
+    if say(box, "stat -c %u /proc/sys/kernel/shmall").output != "0\n":
+        pytest.skip("this kernel does not let a namespace have its own limits")
+    assert say(box, "cat /proc/sys/kernel/shmall").output == f"{SMALL.disk_mb << 8}\n"
+    assert say(box, "cat /proc/sys/user/max_user_namespaces").output == "0\n"
+
+
 def test_processors_are_shared(make: Callable[..., Sandbox], held: Report) -> None:
     if "cpu" not in held.controllers:
         pytest.skip("no control group for processors here")

@@ -42,6 +42,20 @@ def test_what_was_shown_reads_as_plain_text(shown: bytes, text: str) -> None:
     assert terminal.clean(shown) == text
 
 
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (b"a" * 500_000 + b"\b" * 500_000, ""),
+        (b"\x1b[" + b"0" * 1_000_000, ""),
+        (b"\x1b]" * 300_000, ""),
+        (b"ab\r" * 300_000, "ab"),
+    ],
+    ids=["rubbing out", "a sequence without an end", "strings without an end", "carriage returns"],
+)
+def test_what_is_meant_to_take_long_takes_time_by_its_length(shown: bytes, text: str) -> None:
+    assert terminal.clean(shown).replace("0", "").replace("[", "") == text
+
+
 @given(st.binary(max_size=500))
 def test_no_bytes_at_all_leave_anything_that_acts_on_a_terminal(shown: bytes) -> None:
     assert all(

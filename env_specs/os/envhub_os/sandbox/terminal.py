@@ -68,12 +68,21 @@ def clean(output: bytes) -> str:
     return keeps its last writing.
     """
     text = _ESCAPES.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
-    while "\b" in text:
-        shorter = re.sub("[^\n\b]\b", "", text)
-        text = shorter if shorter != text else text.replace("\b", "")
+    if "\b" in text:
+        text = _rubbed_out(text)
     if "\r" in text:
         text = "\n".join(_last_writing(line) for line in text.split("\n"))
     return _UNSAFE.sub("", text)
+
+
+def _rubbed_out(text: str) -> str:
+    kept: list[str] = []
+    for character in text:
+        if character != "\b":
+            kept.append(character)
+        elif kept and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
 
 
 def _last_writing(line: str) -> str:

@@ -47,6 +47,8 @@ MASKED = (
 )
 READ_ONLY = ("bus", "fs", "irq", "sys")
 EMPTY = ("acpi", "scsi", "asound", "driver")
+SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_watches": 8192}
+"""Limits of the new namespaces; those that a kernel does not know are left out."""
 STAGE = "/tmp"
 SHM_MB = 64
 
@@ -123,7 +125,7 @@ def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], setti
         kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
         _host_shadow(root)
     _devices(root)
-    _proc(root)
+    _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
     os.chdir(root)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
@@ -226,12 +228,15 @@ def _devices(root: str) -> None:
         os.symlink(target, f"{dev}/{name}")
 
 
-def _proc(root: str) -> None:
+def _proc(root: str, sysctls: dict[str, int]) -> None:
     """A /proc of the new pid namespace, without what Docker hides or makes read-only."""
     proc = f"{root}/proc"
     os.makedirs(proc, exist_ok=True)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount("proc", proc, "proc", flags)
+    for name, value in sysctls.items():
+        with contextlib.suppress(OSError), open(f"{proc}/sys/{name}", "w") as file:
+            file.write(str(value))
     for name in READ_ONLY:
         if os.path.exists(f"{proc}/{name}"):
             kernel.mount(f"{proc}/{name}", f"{proc}/{name}", flags=kernel.MS_BIND | kernel.MS_REC)
