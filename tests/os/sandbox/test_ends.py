@@ -124,10 +124,11 @@ def test_calls_after_close_say_so(held: Report) -> None:
 
 
 def test_a_sandbox_whose_first_process_is_killed_says_so_and_can_be_closed(
-    held: Report, neighbour: Sandbox
+    make: Callable[..., Sandbox], neighbour: Sandbox, wait_until: Callable[..., None], processes: Any
 ) -> None:
-    box = Sandbox.start(SMALL)
+    box = make()
     os.kill(box.pid, signal.SIGKILL)
+    wait_until(lambda: not processes.alive(box.pid), 60.0)
     with pytest.raises(SandboxError):
         box.run("true", timeout_s=60, limit_bytes=10)
     box.close()
