@@ -13,7 +13,7 @@ from envhub_os.sandbox import Report
 
 from envhub_sdk import Hub
 
-BASH = "Think: nothing.\nAct: bash\n\n```bash\nsleep 1000 & setsid sleep 1000 &\n```"
+BASH = "Think: nothing.\nAct: bash\n\n```bash\n(sleep 1000 & setsid sleep 1000 &)\n```"
 
 
 def is_launcher(pid: int) -> bool:
