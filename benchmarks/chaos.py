@@ -133,6 +133,11 @@ class Killer:
         self._random = random.Random(seed)
         self._groups: set[int] = set()
 
+    @property
+    def done(self) -> bool:
+        """Whether it has killed every template it should."""
+        return self.templates_killed == 2
+
     def look(self) -> tuple[list[int], list[int]]:
         """The pids of the templates and of the workers that run now."""
         processes = dict(_processes())
@@ -148,7 +153,7 @@ class Killer:
         templates, workers = self.look()
         self.workers_killed += self._kill(workers)
         self._ticks += 1
-        if self._ticks * KILL_EVERY_S >= self._seconds * (self.templates_killed + 1) / 3 < self._seconds:
+        if self._ticks * KILL_EVERY_S >= self._seconds * (self.templates_killed + 1) / 3 and not self.done:
             self.templates_killed += self._kill(templates[:1])
 
     def _kill(self, pids: list[int]) -> bool:
@@ -235,8 +240,8 @@ async def compare(server: Server, seconds: float, progress: Progress) -> dict[st
     killer = Killer(server.pid, SEED, seconds)
     bar = progress.add_task("playing", total=seconds)
     async with AsyncHub(server.url) as hub:
-        while calm.seconds < seconds:
-            end = min(calm.seconds + BLOCK_S, seconds)
+        while calm.seconds < seconds or not killer.done:  # a machine that stood still has killed too few
+            end = calm.seconds + min(BLOCK_S, max(seconds - calm.seconds, KILL_EVERY_S))
             await play(hub, calm, lambda end=end: calm.seconds >= end)
             async with killing(killer):
                 await play(hub, wild, lambda: wild.rounds >= calm.rounds)

@@ -11,13 +11,14 @@ random moves, 5 epochs, batches of 16, learning rate 2e-3; GRPO or PPO for 100 s
 episodes, batches of 32, learning rate 5e-4 (critic 2e-3), 4 moves an episode.
 
 Times on two cores beside many others (load 10 to 40): demonstrations and imitation 10 to 11 minutes, 100
-steps of GRPO 6 to 9, of which 2 to 3.5 until the first step. `--short` takes 5 minutes
+steps of GRPO 6 to 9, of which 2 to 3.5 until the first step. `--short` takes 6 minutes
 where little else runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 import tempfile
@@ -88,7 +89,7 @@ class Recipe:
         return 2 * (self.size - 1)
 
 
-SHORT: dict[str, Any] = {"steps": 50, "evaluate_every": 0}
+SHORT: dict[str, Any] = {"steps": 80, "evaluate_every": 0}
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ class Outcome:
         }
 
 
-def learn(hub: str, recipe: Recipe, seed: int, folder: Path, say: Callable[[str], None]) -> Outcome:
-    """Go through all stages with one seed.
+class Course:
+    """The stages of one seed: `imitate`, then `reinforce`.
 
     Args:
         hub: URL of the hub that serves FrozenLake in coordinates.
@@ -143,46 +144,69 @@ def learn(hub: str, recipe: Recipe, seed: int, folder: Path, say: Callable[[str]
         folder: For everything; a model that is there is not trained again.
         say: Is told what happens.
     """
-    demonstrated = (TRAIN_TASKS - recipe.demonstrations, TRAIN_TASKS)
-    known = stages.first_observations(hub, [demonstrated, (0, recipe.steps * recipe.prompts)])
-    sampled: list[Score] = []
-    greedy: list[Score] = []
-    seconds: dict[str, float] = {}
 
-    def judge(name: str, model: Path) -> None:
-        stage = STAGES[len(sampled)]
-        with _timed(seconds, f"evaluation {stage}"):
-            for scores, kind, temperature in ((sampled, "sampled", 1.0), (greedy, "greedy", 0.0)):
-                played = folder / f"{name}-{kind}"
-                scores.append(
-                    stages.evaluate(hub, model, played, recipe.held_out, recipe.moves, temperature, known)
+    def __init__(self, hub: str, recipe: Recipe, seed: int, folder: Path, say: Callable[[str], None]) -> None:
+        self._hub, self._recipe, self._seed, self._folder, self._say = hub, recipe, seed, folder, say
+        demonstrated = (TRAIN_TASKS - recipe.demonstrations, TRAIN_TASKS)
+        trained = (0, recipe.steps * recipe.prompts)
+        self._known = stages.first_observations(hub, [demonstrated, trained])
+        self._sampled: list[Score] = []
+        self._greedy: list[Score] = []
+        self._seconds: dict[str, float] = {}
+        self._parameters = 0
+        self.imitating = folder / "imitating"
+        """Folder of the model that has imitated the expert."""
+
+    def imitate(self) -> None:
+        """Make a model and let it imitate the expert."""
+        recipe, seed = self._recipe, self._seed
+        base, demonstrations = self._folder / "base", self._folder / "demonstrations"
+        self._parameters = stages.make_model(base, recipe.size, seed)
+        self._judge("base", base)
+        with _timed(self._seconds, "demonstrations"):
+            first = TRAIN_TASKS - recipe.demonstrations
+            conversations = stages.demonstrate(
+                self._hub, demonstrations, first, recipe.demonstrations, recipe.random_moves, seed
+            )
+        if not (self.imitating / "config.json").is_file():
+            with _timed(self._seconds, "imitation"):
+                how = FineTuning(
+                    recipe.epochs, recipe.imitation_batch, recipe.imitation_lr, stages.MAX_TOKENS, seed
                 )
-        say(f"seed {seed}, {stage}: {sampled[-1].all} sampled, {greedy[-1].all} greedy")
+                fine_tune(base, conversations, self.imitating, how, self._folder / "imitating.log")
+        self._judge("imitating", self.imitating)
 
-    base, demonstrations, imitating = folder / "base", folder / "demonstrations", folder / "imitating"
-    reinforced = folder / recipe.algorithm
-    parameters = stages.make_model(base, recipe.size, seed)
-    judge("base", base)
-    with _timed(seconds, "demonstrations"):
-        conversations = stages.demonstrate(
-            hub, demonstrations, demonstrated[0], recipe.demonstrations, recipe.random_moves, seed
+    def reinforce(self) -> Outcome:
+        """Let the imitating model learn from its own episodes."""
+        recipe, reinforced = self._recipe, self._folder / self._recipe.algorithm
+        if not (reinforced / "model").is_dir():
+            with _timed(self._seconds, "reinforcement"):
+                chosen = settings(recipe, self._seed)
+                stages.reinforce(
+                    self._hub,
+                    recipe.algorithm,
+                    self.imitating,
+                    reinforced,
+                    chosen,
+                    lambda line: self._say(f"  {line}"),
+                )
+        self._judge(recipe.algorithm, reinforced / "model")
+        curve = _curve(f"seed {self._seed}", stages.metrics(reinforced), recipe, self._sampled)
+        return Outcome(self._seed, self._parameters, self._sampled, self._greedy, curve, self._seconds)
+
+    def _judge(self, name: str, model: Path) -> None:
+        recipe, stage = self._recipe, STAGES[len(self._sampled)]
+        with _timed(self._seconds, f"evaluation {stage}"):
+            for scores, kind, temperature in ((self._sampled, "sampled", 1.0), (self._greedy, "greedy", 0.0)):
+                played = self._folder / f"{name}-{kind}"
+                scores.append(
+                    stages.evaluate(
+                        self._hub, model, played, recipe.held_out, recipe.moves, temperature, self._known
+                    )
+                )
+        self._say(
+            f"seed {self._seed}, {stage}: {self._sampled[-1].all} sampled, {self._greedy[-1].all} greedy"
         )
-    if not (imitating / "config.json").is_file():
-        with _timed(seconds, "imitation"):
-            how = FineTuning(
-                recipe.epochs, recipe.imitation_batch, recipe.imitation_lr, stages.MAX_TOKENS, seed
-            )
-            fine_tune(base, conversations, imitating, how, folder / "imitating.log")
-    judge("imitating", imitating)
-    if not (reinforced / "model").is_dir():
-        with _timed(seconds, "reinforcement"):
-            chosen = settings(recipe, seed)
-            stages.reinforce(
-                hub, recipe.algorithm, imitating, reinforced, chosen, lambda line: say(f"  {line}")
-            )
-    judge(recipe.algorithm, reinforced / "model")
-    curve = _curve(f"seed {seed}", stages.metrics(reinforced), recipe, sampled)
-    return Outcome(seed, parameters, sampled, greedy, curve, seconds)
 
 
 @contextmanager
@@ -242,12 +266,17 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true", help="less of everything, for CI")
     parser.add_argument("--size", type=int, help="maps have 2 to SIZE rows; default 3, the published maps 5")
     parser.add_argument("--demonstrations", type=int, metavar="EPISODES", help="of the expert")
-    parser.add_argument("--steps", type=int, help="of reinforcement")
+    parser.add_argument("--steps", type=int, help="of reinforcement; 0: only imitate, into --folder")
     parser.add_argument("--held-out", type=int, metavar="TASKS", help="tasks that judge")
     parser.add_argument("--folder", type=Path, help="keeps everything, and goes on; default: a temporary one")
     parser.add_argument("--chart", type=Path, default=Path("learn_frozenlake.png"), help="the curve")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.steps == 0 and arguments.folder is None:
+        parser.error("--steps 0: the imitating model is what you want, so say where it goes: --folder DIR")
+    if arguments.steps != 0 and importlib.util.find_spec("matplotlib") is None:
+        parser.error("the curve needs matplotlib: pip install -e '.[eval]'")
+    return arguments
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
@@ -263,7 +292,6 @@ def main() -> int:
     arguments = _parse()
     recipe = _recipe(arguments)
     seeds = arguments.seeds or ([1] if arguments.short else [1, 2])
-    console = Console(width=None if sys.stdout.isatty() else 150)
     spec = (
         "observation=coordinates",
         f"map_max_size={recipe.size + 1}",
@@ -278,7 +306,20 @@ def main() -> int:
             for seed in seeds:
                 where = folder / f"seed-{seed}"
                 where.mkdir(parents=True, exist_ok=True)
-                outcomes.append(learn(hub.url, recipe, seed, where, lambda line: print(line, flush=True)))
+                course = Course(hub.url, recipe, seed, where, lambda line: print(line, flush=True))
+                course.imitate()
+                if recipe.steps:
+                    outcomes.append(course.reinforce())
+                else:
+                    print(f"the imitating model is {course.imitating}")
+    if not outcomes:
+        return 0
+    _report(outcomes, recipe, arguments)
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def _report(outcomes: list[Outcome], recipe: Recipe, arguments: argparse.Namespace) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 150)
     title = f"{recipe.algorithm.upper()} on FrozenLake, maps of 2x2 to {recipe.size}x{recipe.size}"
     chart.draw([outcome.curve for outcome in outcomes], title, arguments.chart)
     console.print(_table(outcomes))
@@ -294,7 +335,6 @@ def main() -> int:
     if arguments.json is not None:
         found = {"recipe": asdict(recipe), "seeds": [outcome.to_dict() for outcome in outcomes]}
         arguments.json.write_text(json.dumps(found, indent=2) + "\n")
-    return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 
 if __name__ == "__main__":

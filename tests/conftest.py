@@ -23,7 +23,7 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile("repeatable")
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 """How long something may take that has to happen; a test that waits this long has failed."""
 
 

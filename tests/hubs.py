@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
+
+END_S = 60.0
+"""How long a process may take to end that was told to; a test that waits this long has failed."""
 
 SERVE = (sys.executable, "-m", "envhub", "serve", "--json")
+
+
+def end(process: subprocess.Popen[Any], number: int = signal.SIGTERM) -> int:
+    """Tell a process to end and return its status; one that does not obey is killed, and fails the test."""
+    try:
+        process.send_signal(number)
+        return process.wait(END_S)
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 @contextlib.contextmanager
 def serving(*arguments: str) -> Iterator[str]:
     """Run the real command on a free port while the context lasts; gives its URL."""
     command = [*SERVE, *arguments, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield json.loads(process.stdout.readline())["url"]
-        finally:
-            process.terminate()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline())["url"]
+    finally:
+        end(process)
 
 
 class Mortal:
@@ -50,10 +67,7 @@ class Mortal:
         return self._process.pid
 
     def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        end(self._process, signal.SIGKILL)
 
     def restart(self) -> None:
         self.kill()

@@ -101,7 +101,15 @@ def reinforce(
     hub: str, algorithm: str, model: Path, output: Path, settings: dict[str, Any], say: Say
 ) -> None:
     """Train the model through the whole stack, by `envhub train`."""
-    chosen = {
+    command = ["train", algorithm, "--hub", hub, "--env", ENV, "--model", str(model), "--output", str(output)]
+    for key, value in training(settings).items():
+        command += ["--set", f"{key}={json.dumps(value)}"]
+    _envhub(command, output.with_suffix(".log"), say)
+
+
+def training(settings: dict[str, Any]) -> dict[str, Any]:
+    """Every key of `envhub train` for such a model: how it is talked to, beside those given."""
+    return {
         "train.max_tokens": MAX_TOKENS,
         "train.save_every": 0,
         "rollout.prompt": PROMPT,
@@ -109,10 +117,6 @@ def reinforce(
         "rollout.max_turn_tokens": ANSWER_TOKENS,
         **settings,
     }
-    command = ["train", algorithm, "--hub", hub, "--env", ENV, "--model", str(model), "--output", str(output)]
-    for key, value in chosen.items():
-        command += ["--set", f"{key}={json.dumps(value)}"]
-    _envhub(command, output.with_suffix(".log"), say)
 
 
 def metrics(output: Path) -> list[dict[str, float]]:

@@ -1,12 +1,36 @@
-"""The `envhub` command. One module a command; this one puts them together."""
+"""The `envhub` command. One module a command; this one puts them together.
+
+It imports next to nothing by itself: a Ctrl-C before `main` has begun shows a traceback.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
-from envhub.spec import SpecError
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it: 128 and the signal's number."""
+
+
+class Starting:
+    """While it lasts, Ctrl-C ends the process at once: for imports, and where nothing is to be tidied up.
+
+    An exception would be raised amid class bodies and finalizers, which lose it or make it another.
+    """
+
+    def __enter__(self) -> None:
+        self._before = signal.getsignal(signal.SIGINT)
+        if self._before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
 
 
 class CommandError(Exception):
@@ -32,10 +56,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Raises:
         SystemExit: always; 0 when all went well, 1 when a check failed, 2 for anything that was asked for
-            wrongly, which is printed as one message.
+            wrongly, which is printed as one message, 130 after Ctrl-C.
     """
     try:
-        from envhub.cli._app import app
+        _run(arguments)
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    try:
+        with Starting():
+            from envhub.cli._app import app
+            from envhub.spec import SpecError
     except ModuleNotFoundError as missing:
         if missing.name not in ("typer", "rich", "click"):
             raise

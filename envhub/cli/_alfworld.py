@@ -68,14 +68,15 @@ def generate(
 ) -> None:
     """Generate games for ALFWorld in the official layout.
 
-    All can be won, and each has the commands that do it. Seed 0 and 200 scenes are the embedded games.
+    All can be won, and each has the commands that do it. The same seed makes the same games, with the same
+    task ids, in the same order; seed 0 and 200 scenes make the embedded ones.
     """
     data = import_from("alfworld", "envhub_alfworld.data")
     fifth = max(6, scenes // 5)
     sizes = {"train": scenes, "valid_seen": fifth, "valid_unseen": fifth}
     with _refusals(out), _bars() as report:
         data.write(out, seed, sizes, lambda done: report("generate games", done, scenes + 2 * fifth))
-    _print_games(out, {"seed": seed}, as_json)
+    _print_games(out, {"seed": seed}, as_json, _beside_the_embedded)
 
 
 def against(games: Path, python: str, as_json: bool) -> None:
@@ -124,19 +125,54 @@ def _print_difference(game: str, difference: Any) -> None:
     print_table((), rows)
 
 
-def _print_games(folder: Path, facts: dict[str, Any], as_json: bool) -> None:
-    """Print how many games of each kind a folder has, and the command that serves them."""
+def _beside_the_embedded(made: Any) -> str:
+    """Tell what generated games have to do with the embedded ones."""
+    embedded = import_from("alfworld", "envhub_alfworld.data").open_library()
+    ids, known = (
+        {split: [entry.id for entry in entries] for split, entries in library.entries.items()}
+        for library in (made, embedded)
+    )
+    shared = sum(len(set(ids[split]) & set(known[split])) for split in ids)
+    if ids == known:
+        words = "These are the embedded games: the same task ids, in the same order"
+    elif shared:
+        words = f"{shared} of them are embedded games, too, under the same task ids"
+    else:
+        words = "None of them is an embedded game"
+    return (
+        f"{words}. Task ids are SPLIT/FOLDER/TRIAL, tasks are in the order of their trials.\n"
+        "Served with data_dir, a folder's games are all there are: the embedded ones are not added."
+    )
+
+
+def _print_games(
+    folder: Path, facts: dict[str, Any], as_json: bool, about: Callable[[Any], str] | None = None
+) -> None:
+    """Print how many games of each kind a folder has, what is to be said about them, and what serves them."""
     with _refusals(folder):
         library = import_from("alfworld", "envhub_alfworld.data").open_library(str(folder))
     counts: dict[str, dict[str, int]] = library.counts()
     serve = f"envhub serve --env alfworld --set {shlex.quote(f'alfworld.data_dir={folder.resolve()}')}"
     if as_json:
-        print_json({"folder": folder, **facts, "digest": library.digest, "games": counts, "serve": serve})
+        print_json(
+            {
+                "folder": folder,
+                **facts,
+                "digest": library.digest,
+                "games": counts,
+                "left_out": library.left_out,
+                "serve": serve,
+            }
+        )
         return
     kinds = list(next(iter(counts.values())))
     rows = [(kind, *(counts[split][kind] for split in counts)) for kind in kinds]
     rows.append(("all", *(sum(games.values()) for games in counts.values())))
     print_table(("task type", *counts), rows, str(folder))
+    if library.left_out:
+        console.print(f"Left out, as published: {library.left_out}.", markup=False, soft_wrap=True)
+    if about is not None:
+        console.print(about(library), markup=False)
     console.print(f"Next:\n  {serve}", markup=False)
 
 

@@ -7,6 +7,8 @@ import contextlib
 import dataclasses
 import logging
 import os
+import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from envhub_trainers.collect import Collected, Plan
     from envhub_trainers.evaluate import Evaluation
 
+ENDING_S = 2.0
+"""How long what was interrupted may take to end before another signal ends it at once."""
 SILENCE_S = 10.0
 """Seconds between two messages about a hub that is waited for."""
 
@@ -171,23 +175,31 @@ def play(hub: str | None, token: str | None, env: str, plan: Plan, choice: Choic
 
     Raises:
         CommandError: It can't be played.
-        typer.Exit: It was interrupted, and what was played is kept; or there is no episode at all.
+        typer.Exit: It was interrupted, by Ctrl-C or SIGTERM, and what was played is kept; or there is no
+            episode at all.
     """
     choice.check()
-    try:
-        with _quiet_sdk():
-            played = asyncio.run(_play(hub, token, env, plan, choice, out))
-    except KeyboardInterrupt:
+    interruption, played = _Interruption(), None
+    with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError), _quiet_sdk(), interruption:
+        played = asyncio.run(_play(hub, token, env, plan, choice, out, interruption))
+    if played is None or interruption.status is not None:
         errors.print(f"interrupted: what was played is in {out}; the same command goes on", markup=False)
-        raise typer.Exit(130) from None
+        raise typer.Exit(interruption.status or 128 + signal.SIGINT)
     if not played.collected.done:
         end(played.collected)
     return played
 
 
 async def _play(
-    url: str | None, token: str | None, env: str, plan: Plan, choice: Choice, out: Path
+    url: str | None,
+    token: str | None,
+    env: str,
+    plan: Plan,
+    choice: Choice,
+    out: Path,
+    interruption: _Interruption,
 ) -> Played:
+    interruption.playing = asyncio.current_task()
     from envhub_sdk import AsyncHub, EnvHubError
     from envhub_trainers._conversations import Style
     from envhub_trainers._hooks import HookNotFound
@@ -209,6 +221,40 @@ async def _play(
         raise CommandError(str(error)) from None
     except OSError as error:
         raise CommandError(f"can't write into {out}: {error.strerror or error}") from None
+
+
+class _Interruption:
+    """What Ctrl-C and SIGTERM do while it lasts: they cancel the playing, which closes its sessions.
+
+    Again after `ENDING_S`, they end the process at once. (asyncio's own way with a second Ctrl-C is to raise
+    wherever the event loop is, which may lose an answer that the ending then waits for.)
+
+    Attributes:
+        playing: What to cancel.
+        status: The exit status to end with, if a signal came.
+    """
+
+    playing: asyncio.Task[Any] | None = None
+    status: int | None = None
+
+    def __enter__(self) -> None:
+        heard = (one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) != signal.SIG_IGN)
+        self._before = {one: signal.signal(one, self._told) for one in heard}
+
+    def __exit__(self, *_: object) -> None:
+        for one, handler in self._before.items():
+            signal.signal(one, handler)
+
+    def _told(self, number: int, frame: object) -> None:
+        if self.status is None:
+            self.status, self._since = 128 + number, time.monotonic()
+            if self.playing is None:
+                raise KeyboardInterrupt
+            with contextlib.suppress(RuntimeError):  # its loop was closed just now
+                self.playing.get_loop().call_soon_threadsafe(self.playing.cancel)
+        elif time.monotonic() - self._since > ENDING_S:
+            errors.show_cursor()
+            os._exit(self.status)
 
 
 class _Waiting(logging.Handler):

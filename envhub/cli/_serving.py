@@ -170,6 +170,9 @@ async def _run(
             for name, pool in hub.pools.items():
                 python = pool.description.get("python")
                 log.info("Python %s; isolation: %s", python, pool.served.runtime, extra={"env": name})
+                note = (pool.description.get("data") or {}).get("note")
+                if note:
+                    log.info("data: %s", note, extra={"env": name})
         await ending.wanted.wait()
         if not ending.at_once.is_set():
             tell(f"Draining for at most {drain_timeout_s:g} s …")
@@ -229,7 +232,12 @@ def _announce(hub: Hub, listener: socket.socket, as_json: bool, seconds: float) 
         if changed:
             console.print(f"    settings: {changed}", markup=False)
         if info.data:
-            console.print(f"    data: {escape(str(info.data['name']))}, {info.data['digest']}")
+            tasks = [f"{name} {split['tasks']:,}" for name, split in info.splits.items() if split["tasks"]]
+            counts = f"; tasks: {', '.join(tasks)}" if tasks else ""
+            line = f"    data: {info.data['name']}, {info.data['digest']}{counts}"
+            console.print(line, markup=False, soft_wrap=True)
+            if info.data.get("note"):
+                console.print(f"    {info.data['note']}", markup=False, soft_wrap=True)
     console.print(f"  docs {url}/docs · metrics {url}/metrics · Ctrl-C stops\n\nPlay it from Python:\n")
     token_first = (
         "" if hub.settings.open_to_all else "    # before: export ENVHUB_TOKEN=… (the hub's token)\n"

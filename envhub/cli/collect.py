@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from envhub.cli import _runs
+from envhub.cli import Starting, _runs
 from envhub.cli._output import AsJson, console, print_json
 from envhub.cli.sessions import HubToken, HubUrl
 
@@ -51,9 +51,10 @@ def collect(
     ({"id", "conversations": [{"role", "content"}, …]}), faults.jsonl and run.json. The key of an endpoint is
     read from OPENAI_API_KEY.
     """
-    from envhub_trainers import _conversations
-    from envhub_trainers.collect import Plan, Run
-    from envhub_trainers.evaluate import evaluate
+    with Starting():
+        from envhub_trainers import _conversations
+        from envhub_trainers.collect import Plan, Run
+        from envhub_trainers.evaluate import evaluate
 
     plan = Plan(
         split=split,

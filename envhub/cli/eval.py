@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from envhub.cli import CommandError, _runs, install
+from envhub.cli import CommandError, Starting, _runs, install
 from envhub.cli._output import AsJson, console, errors, print_json, print_table
 from envhub.cli.sessions import HubToken, HubUrl
 
@@ -69,8 +69,9 @@ def run(
         return
     if env is None or out is None:
         raise CommandError("--env NAME and --out DIR are needed (or: envhub eval compare DIR DIR)")
-    from envhub_trainers.collect import Plan, Run
-    from envhub_trainers.evaluate import evaluate
+    with Starting():
+        from envhub_trainers.collect import Plan, Run
+        from envhub_trainers.evaluate import evaluate
 
     plan = Plan(
         split=split,
@@ -87,10 +88,11 @@ def run(
         policy, endpoint, model, random_moves, prompt, form, temperature, max_tokens, answer_timeout
     )
     played = _runs.play(hub, token, env, plan, choice, out)
-    found = _asked(lambda: evaluate(Run(out), by))
-    from envhub_trainers import _chart, _report
+    with Starting():  # what was played is kept, and the report is made anew by the same command
+        from envhub_trainers import _chart, _report
 
-    _write(out, "report", found, _report.evaluation(found), lambda file: _chart.evaluation(found, file))
+        found = _asked(lambda: evaluate(Run(out), by))
+        _write(out, "report", found, _report.evaluation(found), lambda file: _chart.evaluation(found, file))
     if as_json:
         print_json(_plain(found))
     else:

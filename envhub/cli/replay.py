@@ -273,6 +273,10 @@ def _comparable(
         yield episode
 
 
+class _Died(Exception):
+    """The process of the environment that replays died."""
+
+
 async def _replay_some(
     replica: Replica,
     line: Iterator[RecordedEpisode],
@@ -286,18 +290,19 @@ async def _replay_some(
     for recorded in line:
         done: asyncio.Future[Divergence | None] = asyncio.get_running_loop().create_future()
         back = asyncio.Event()
-        replica.on_lost = lambda done=done: None if done.done() else done.cancel()
+        replica.on_lost = lambda done=done: None if done.done() else done.set_exception(_Died())
         replica.on_back = back.set
         Replay(replica, _to_play(recorded), done.set_result, infos).start()
         verdict = Verdict(recorded.id, recorded.started.env, "same", len(recorded.steps))
         try:
             divergence = await done
-        except asyncio.CancelledError:
+        except _Died:
             verdict.outcome, verdict.reason = "not compared", "the environment's process died in its replay"
             report.verdicts.append(verdict)
             tick()
             try:
-                await asyncio.wait_for(back.wait(), BACK_S)
+                async with asyncio.timeout(BACK_S):
+                    await back.wait()
             except TimeoutError:
                 return
             continue

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from envhub.cli import CommandError
+from envhub.cli import CommandError, Starting
 from envhub.cli._hubfile import HubConfig, envs_to_serve, read_hub_file
 from envhub.cli._options import StoreOption
 from envhub.record import Log, LogBusy, Recorder
@@ -104,12 +104,13 @@ def serve(
     if context.args:
         wanted = " ".join(f"--env {argument}" for argument in context.args)
         raise CommandError(f"serve takes options only: did you mean {wanted}?")
-    from envhub.build import Store  # here, so that the light commands stay quick
-    from envhub.cli._runtimes import pool_plans
-    from envhub.cli._serving import run_hub
-    from envhub.pool import WorkerCare
-    from envhub.server import HubSettings, Tokens, set_up_logs
-    from envhub.session import SessionSettings
+    with Starting():
+        from envhub.build import Store  # here, so that the light commands stay quick
+        from envhub.cli._runtimes import pool_plans
+        from envhub.cli._serving import run_hub
+        from envhub.pool import WorkerCare
+        from envhub.server import HubSettings, Tokens, set_up_logs
+        from envhub.session import SessionSettings
 
     as_json_lines = log_format == "json" or (log_format is None and not sys.stderr.isatty())
     set_up_logs(sys.stderr, as_json_lines, logging.INFO if verbose else logging.WARNING)

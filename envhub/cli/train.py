@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envhub.cli import CommandError
-from envhub_trainers._config import Algorithm, ConfigRefused, read, value_of
+from envhub.cli import CommandError, Starting
+from envhub_trainers._config import Algorithm, ConfigRefused, read, values_of
 
 if TYPE_CHECKING:
     from envhub_trainers._launch import Summary
@@ -43,6 +43,12 @@ def train(
     ray_address: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Ray cluster to join. None: starts one.")
     ] = None,
+    wandb: Annotated[
+        str | None, typer.Option(metavar="PROJECT", help="Log to Weights & Biases too (WANDB_API_KEY).")
+    ] = None,
+    mlflow: Annotated[
+        str | None, typer.Option(metavar="URI", help="Log to this MLflow server or store too.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --output.")] = False,
     only_plan: Annotated[
         bool, typer.Option("--dry-run", help="Print OpenRLHF's command and what Ray needs, start nothing.")
@@ -51,7 +57,11 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print the plan or the summary as JSON.")] = False,
 ) -> None:
     """Train a model on the episodes it plays. Flags of OpenRLHF may follow after --."""
-    from envhub_trainers._launch import RunFailed, dry_run, launch, saved
+    with Starting():
+        from rich.console import Console
+
+        from envhub.cli._bar import Bar
+        from envhub_trainers._launch import RunFailed, dry_run, launch, saved
 
     flags: dict[str, Any] = {
         "algorithm": algorithm,
@@ -61,10 +71,12 @@ def train(
         "output": None if output is None else str(output),
         "preset": preset,
         "resources.ray_address": ray_address,
+        "logs.wandb_project": wandb,
+        "logs.mlflow_uri": mlflow,
         "openrlhf": list(context.args) or None,
     }
     try:
-        chosen = dict(value_of(text) for text in settings or [])
+        chosen = values_of(settings or [])
         chosen |= {key: value for key, value in flags.items() if value is not None}
         if resume and output is None:
             raise ConfigRefused("--resume: of which run? --output DIR")
@@ -73,9 +85,8 @@ def train(
             plan = dry_run(configuration, resume=resume)
             print(json.dumps(plan.to_dict(), indent=2) if as_json else plan)
             return
-        done = launch(
-            configuration, resume=resume, say=lambda line: typer.echo(line, err=as_json), verbose=verbose
-        )
+        with Bar(Console(stderr=as_json)) as bar:
+            done = launch(configuration, resume=resume, say=bar.say, progress=bar.progress, verbose=verbose)
     except (ConfigRefused, RunFailed) as error:
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
@@ -94,6 +105,8 @@ def _show(done: Summary, as_json: bool) -> None:
                     "seconds": round(done.seconds, 1),
                     "first": dict(done.first),
                     "last": dict(done.last),
+                    "env_wait_share": round(done.env_wait_share, 4),
+                    "tokens_per_s": round(done.tokens_per_s, 1),
                 }
             )
         )
@@ -102,4 +115,8 @@ def _show(done: Summary, as_json: bool) -> None:
     for name in ("reward", "success", "turns", "kl"):
         if name in done.first and name in done.last:
             print(f"  {name:8} {done.first[name]:.3g} at the first step, {done.last[name]:.3g} at the last")
+    print(
+        f"  rollouts {done.tokens_per_s:.0f} sampled tokens a second; environments were waited for "
+        f"{done.env_wait_share:.1%} of the episodes' time"
+    )
     print(f"the model is {done.model}")

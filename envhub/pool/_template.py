@@ -28,6 +28,8 @@ NO_INTERPRETER = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 """What the system says of an interpreter that is missing or none."""
 LAST_WORDS_S = 0.2
 """How long to wait for what a process wrote before its end."""
+LOOKS = 4
+"""In so many parts a short time is waited: a hub that stood still for all of it has not looked even once."""
 
 
 log = logging.getLogger("envhub.pool")
@@ -45,6 +47,15 @@ class _Report(msgspec.Struct):
 
 
 _reports = msgspec.json.Decoder(_Report)
+
+
+async def _within(seconds: float, future: asyncio.Future[Any]) -> bool:
+    """Waits a short time for something; whether it came."""
+    for _ in range(LOOKS):
+        done, _ = await asyncio.wait([future], timeout=seconds / LOOKS)
+        if done:
+            return True
+    return False
 
 
 class Template:
@@ -122,7 +133,8 @@ class Template:
         ours.send(json.dumps({"load": self._order()}).encode())
         limit = self._served.limits.load_timeout_s
         try:
-            await asyncio.wait_for(asyncio.shield(self._loaded), limit)
+            async with asyncio.timeout(limit):  # wait_for of Python 3.11 may lose a cancellation
+                await asyncio.shield(self._loaded)
         except TimeoutError:
             self.kill()
             raise LoadFailed(
@@ -151,11 +163,26 @@ class Template:
         }
 
     async def fork(self, number: int, channel: socket.socket) -> int:
-        """Has the template fork a worker that talks over `channel`; returns its process id."""
+        """Has the template fork a worker that talks over `channel`; returns its process id.
+
+        Raises:
+            LoadFailed: The template is gone, or it does not answer and was killed; its workers live on.
+        """
         self._send({"fork": number}, channel)
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._forked[number] = future
-        return await future
+        limit = self._served.limits.load_timeout_s
+        try:
+            async with asyncio.timeout(limit):
+                return await future
+        except TimeoutError:
+            self.alive = False
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            raise LoadFailed(
+                f"{self.name}: the template process was killed: it had not forked a worker within "
+                f"load_timeout_s = {limit:g} s"
+            ) from None
 
     def serve(self, number: int, channel: socket.socket) -> int:
         """Has the template become a worker itself; returns its process id."""
@@ -208,9 +235,7 @@ class Template:
         try:
             if not future.done() and self._control is None and pid != self.pid:
                 return None
-            return await asyncio.wait_for(future, timeout_s)
-        except TimeoutError:
-            return None
+            return future.result() if await _within(timeout_s, future) else None
         finally:
             self._ends.pop(pid, None)
 
@@ -275,9 +300,10 @@ class Template:
         assert self._process is not None
         await self._exited.wait()
         unexpected, self.alive = self.alive, False
-        with contextlib.suppress(TimeoutError):  # its last words; its workers may keep the pipe open
-            await asyncio.wait_for(asyncio.shield(self._tasks[0]), LAST_WORDS_S)
-            await asyncio.wait_for(self._process.wait(), LAST_WORDS_S)
+        await _within(LAST_WORDS_S, self._tasks[0])  # its workers may keep the pipe open
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_S):
+                await self._process.wait()
         status = self._process.returncode
         self._ended(self.pid, status)
         reason = "\n".join([f"the process ended with status {status}", *self._tail])
@@ -309,11 +335,11 @@ class Template:
         """Waits for the end of the process; False when it is still there."""
         if self._process is None:
             return True
+        exited = asyncio.ensure_future(self._exited.wait())
         try:
-            await asyncio.wait_for(self._exited.wait(), timeout_s)
-        except TimeoutError:
-            return False
-        return True
+            return await _within(timeout_s, exited)
+        finally:
+            exited.cancel()
 
     async def cleanup(self) -> None:
         """Ends the tasks that read the process's words and its end."""

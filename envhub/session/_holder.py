@@ -169,6 +169,13 @@ class Holder:
         unnoted_s = 0.25 * self.idle_timeout_s if self.last_used == self.noted_use else 0.0
         return self.last_used + self.idle_timeout_s + unnoted_s
 
+    def excuse(self, seconds: float) -> None:
+        """Count so much time, until now, as none in which it was idle."""
+        used = min(self._clock(), self.last_used + seconds)
+        if self.noted_use == self.last_used:
+            self.noted_use = used
+        self.last_used = used
+
     def note_use(self, clock_offset: float) -> None:
         """Writes down that it is in use, where that was long ago."""
         self.history.note_use(int((self.last_used + clock_offset) * 1e6), self.idle_timeout_s)

@@ -102,13 +102,20 @@ class Sessions(Register):
         return gathered.reply(await gathered.future)
 
     async def expire_idle(self) -> None:
-        """Ends idle sessions, for as long as the hub runs."""
+        """Ends idle sessions, for as long as the hub runs.
+
+        Time in which the hub itself stood still is not idle time: nobody could use a session then.
+        """
+        looked = self._clock()
         while True:
             await asyncio.sleep(SWEEP_S)
             now = self._clock()
+            late_s, looked = now - looked - SWEEP_S, now
             if self.recorder is not None:
                 self.recorder.retry()
             for session in self.all():
+                if late_s > SWEEP_S:
+                    session.excuse(late_s)
                 session.note_use(self.clock_offset)
                 if now > session.expires_at and not session.busy:
                     session.end(

@@ -115,10 +115,11 @@ def isolations_of(arguments: Iterable[IsolationArgument], names: Iterable[str]) 
 
 
 def settings_of(assignments: Iterable[Assignment], names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the assignments as settings by spec name; of two for one key the later one counts.
+    """Return the assignments as settings by spec name.
 
     Raises:
-        SettingsInvalid: an assignment to a spec that is not among the names.
+        SettingsInvalid: an assignment to a spec that is not among the names, or two that contradict
+            each other.
     """
     settings: dict[str, dict[str, str]] = {name: {} for name in names}
     for assignment in assignments:
@@ -128,5 +129,11 @@ def settings_of(assignments: Iterable[Assignment], names: Iterable[str]) -> dict
                 f"--set {assignment.spec}.{assignment.key}: no spec {assignment.spec!r} is served{hint}; "
                 f"served: {listed(settings)}"
             )
-        settings[assignment.spec][assignment.key] = assignment.value
+        before = settings[assignment.spec].setdefault(assignment.key, assignment.value)
+        if before != assignment.value:
+            key = f"{assignment.spec}.{assignment.key}"
+            raise SettingsInvalid(
+                f"--set {key}={before} and --set {key}={assignment.value} contradict each other: "
+                f"leave one out; a list is written as one, as in --set {key}=A,B"
+            )
     return settings

@@ -27,7 +27,9 @@ from . import failures, host
 MAX_MESSAGE = 1 << 17
 PR_SET_PDEATHSIG = 1
 GRACE_S = 1.0
-"""How long workers get to close their environments once the hub is gone."""
+"""How long workers get to close their environments once the hub is gone. Waited for in `LOOKS` parts: time in
+which the whole machine stood still is none."""
+LOOKS = 20
 
 
 def main(control_fd: int) -> NoReturn:
@@ -71,8 +73,6 @@ class Template:
             control = self._control.fileno()
             ready, _, _ = select.select([control, self._wake_reader], [], [])
             if self._wake_reader in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self._wake_reader, 4096)
                 self._reap()
             if control in ready and not self._order():
                 self._end()
@@ -115,6 +115,8 @@ class Template:
             os._exit(status)  # no atexit handlers of the template, no waiting for threads
 
     def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_reader, 4096)
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -128,10 +130,13 @@ class Template:
 
     def _end(self) -> NoReturn:
         """The hub is gone: workers notice by themselves; those that don't in time are killed."""
-        deadline = time.monotonic() + GRACE_S
-        while self._children and time.monotonic() < deadline:
-            select.select([self._wake_reader], [], [], 0.05)
-            self._reap()
+        for _ in range(LOOKS):
+            if not self._children:
+                break
+            deadline = time.monotonic() + GRACE_S / LOOKS
+            while self._children and (left := deadline - time.monotonic()) > 0:
+                select.select([self._wake_reader], [], [], left)
+                self._reap()
         for pid in self._children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -113,7 +113,7 @@ class AsyncEnv:
                 raise
             except SessionGone:
                 pass
-        (opened,) = (await self._hub._open(self._session.open_empty_call())).sessions
+        (opened,) = (await self._hub._open(self._hub._send(self._session.open_empty_call()))).sessions
         self._keep(opened)
         self._session.id = opened.id
         return await self._restore(snapshot)
@@ -122,7 +122,7 @@ class AsyncEnv:
         """Make environments that go on from where this one stands; as `Env.fork`, errors included."""
         call = self._session.fork_call(count, snapshot)
         try:
-            reply = await self._hub._open(call)
+            reply = await self._hub._open(self._hub._send(call))
         except SessionGone:
             self._forget()
             raise
@@ -162,7 +162,9 @@ class AsyncEnv:
         return f"AsyncEnv({self.env_info.name}, session={self._session.id})"
 
     async def _open(self, seed: int, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        (opened,) = (await self._hub._open(self._session.open_call(seed, options))).sessions
+        opening, together = self._session.opening(seed, options), self._hub._together
+        asking = self._hub._send(opening.call()) if together is None else together.open(opening)
+        (opened,) = (await self._hub._open(asking)).sessions
         self._keep(opened)
         return self._session.opened(opened)
 

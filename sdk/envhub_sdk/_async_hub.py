@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 from urllib.request import getproxies
@@ -30,7 +30,7 @@ __all__ = ["AsyncHub"]
 T = TypeVar("T")
 
 ABANDONED_S = 5.0
-"""How long `close` waits for sessions that were being opened for somebody who was cancelled."""
+"""How long `close` waits for sessions that were being opened or closed for somebody who was cancelled."""
 
 
 class AsyncHub(BaseHub):
@@ -47,9 +47,9 @@ class AsyncHub(BaseHub):
         patience_s: Seconds for which a request is sent again to a hub that has answered before and is away
             now: restarting, say, or behind a network that is down.
         transport: An httpx transport to use instead of the network.
-        batch_steps: Send the steps that are asked for at the same moment as one request: for many
-            environments whose steps are quick. An answer then waits for the slowest of its batch; after a
-            slow batch steps are sent one by one for a while.
+        batch_steps: Send the steps that are asked for at the same moment as one request, and the openings:
+            for many environments whose steps are quick. An answer then waits for the slowest of its batch;
+            after two slow batches in a row steps are sent one by one for a while.
 
     Raises:
         ValueError: `url` is no http or https URL, or `token` is not printable ASCII.
@@ -253,10 +253,7 @@ class AsyncHub(BaseHub):
             await asyncio.wait(self._abandoned, timeout=ABANDONED_S)
         for task in self._abandoned:
             task.cancel()
-        idle_s = self._heartbeat.idle_timeout_s()
-        sessions = await self._heartbeat.stop()
-        if sessions and not self._client.is_closed:
-            await self._tell_closed(sessions, idle_s)
+        await self._release(await self._heartbeat.stop())
         await self._client.aclose()
 
     async def __aenter__(self) -> Self:
@@ -271,25 +268,29 @@ class AsyncHub(BaseHub):
 
     async def _send(self, call: Call[T]) -> T:
         attempts = _retry.Attempts(call, self._retries, self._patience)
+        task = asyncio.current_task()
+        cancelled = task.cancelling() if task else 0
         while True:
             request = self._request(self._client, call)
             try:
-                with _exceptions.transport_errors(request, call.session):
-                    response = await self._client.send(request)
+                try:
+                    with _exceptions.transport_errors(request, call.session):
+                        response = await self._client.send(request)
+                finally:
+                    if task and task.cancelling() > cancelled:  # a transport may take it for its own timeout
+                        raise asyncio.CancelledError
                 return self._result(call, response)
             except EnvHubError as error:
                 pause = attempts.pause_after(error)
             await asyncio.sleep(pause)
 
-    async def _open(self, call: Call[_wire.OpenedSessions]) -> _wire.OpenedSessions:
+    async def _open(self, asking: Coroutine[Any, Any, _wire.OpenedSessions]) -> _wire.OpenedSessions:
         """Open sessions; where the caller is cancelled meanwhile, close them as soon as they are open."""
-        opening = asyncio.create_task(self._send(call))
+        opening = asyncio.create_task(asking)
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            task = asyncio.create_task(self._abandon(opening))
-            self._abandoned.add(task)
-            task.add_done_callback(self._abandoned.discard)
+            self._leave(asyncio.create_task(self._abandon(opening)))
             raise
 
     async def _abandon(self, opening: asyncio.Task[_wire.OpenedSessions]) -> None:
@@ -297,11 +298,27 @@ class AsyncHub(BaseHub):
             await self._release([session.id for session in (await opening).sessions])
 
     async def _release(self, sessions: Sequence[str]) -> None:
-        """Close sessions; one that the hub cannot be told about expires there."""
+        """Close sessions, also where the caller is cancelled meanwhile.
+
+        One that the hub cannot be told about expires there.
+        """
+        if not sessions:
+            return
         idle_s = self._heartbeat.idle_timeout_s(*sessions)
         self._heartbeat.drop(*sessions)
-        if sessions and not self._client.is_closed:
-            await self._tell_closed(sessions, idle_s)
+        if self._client.is_closed:
+            return
+        telling = asyncio.create_task(self._tell_closed(sessions, idle_s))
+        try:
+            await asyncio.shield(telling)
+        except asyncio.CancelledError:
+            self._leave(telling)
+            raise
+
+    def _leave(self, task: asyncio.Task[None]) -> None:
+        """Let something go on that nobody waits for any more, but `close`."""
+        self._abandoned.add(task)
+        task.add_done_callback(self._abandoned.discard)
 
     async def _tell_closed(self, sessions: Sequence[str], idle_s: float | None) -> None:
         try:

@@ -156,7 +156,7 @@ class Env(gymnasium.Env[Any, Any]):
                 raise
             except SessionGone:
                 pass
-        (opened,) = self._hub._send(self._session.open_empty_call()).sessions
+        (opened,) = self._hub._open(self._session.open_empty_call()).sessions
         self._keep(opened)
         self._session.id = opened.id
         return self._restore(snapshot)
@@ -177,7 +177,13 @@ class Env(gymnasium.Env[Any, Any]):
             NoFreeReplica: There were not enough free replicas for as long as `wait_s`.
             SessionGone: The session expired or was lost.
         """
-        return self._twins(self._ask(self._session.fork_call(count, snapshot)), snapshot)
+        call = self._session.fork_call(count, snapshot)
+        try:
+            reply = self._hub._open(call)
+        except SessionGone:
+            self._forget()
+            raise
+        return self._twins(reply, snapshot)
 
     def render(self) -> str | NDArray[np.uint8]:
         """Draw the environment, as text or as an RGB picture, whichever it draws.
@@ -210,7 +216,7 @@ class Env(gymnasium.Env[Any, Any]):
             self._on_close()
 
     def _open(self, seed: int, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        (opened,) = self._hub._send(self._session.open_call(seed, options)).sessions
+        (opened,) = self._hub._open(self._session.open_call(seed, options)).sessions
         self._keep(opened)
         return self._session.opened(opened)
 

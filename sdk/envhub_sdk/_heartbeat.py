@@ -25,6 +25,8 @@ from envhub_sdk._exceptions import EnvHubError, SessionGone
 BEATS_PER_TIMEOUT = 3
 """How often a session is renewed within its idle timeout, so that a lost keepalive does no harm."""
 
+CANCEL_S = 1.0
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -141,8 +143,9 @@ class HeartbeatThread:
         with self._lock:
             self._beats.add(session, idle_timeout_s, owner, beat)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="envhub-heartbeat", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="envhub-heartbeat", daemon=True)
+                thread.start()
+                self._thread = thread  # only now: an interrupt may have kept it from starting
         self._changed()
 
     def used(self, session: str) -> None:
@@ -232,7 +235,7 @@ class HeartbeatTask:
     def add(self, session: str, idle_timeout_s: float, owner: object, beat: bool) -> None:
         """Keep a session alive from now on."""
         self._beats.add(session, idle_timeout_s, owner, beat)
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._loop = asyncio.get_running_loop()
             self._task = self._loop.create_task(self._run(), name="envhub-heartbeat")
         self._changed.set()
@@ -251,15 +254,14 @@ class HeartbeatTask:
         self._changed.set()
 
     async def stop(self) -> list[str]:
-        """Stop, and return the sessions that were still open."""
-        sessions = self._beats.sessions()
-        self.drop(*sessions)
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-        return sessions
+        """Stop, and return the sessions that are still open, for the caller to drop."""
+        if self._task is not None:
+            task = self._task
+            while not task.done():  # more than once, should what it waits for lose the cancellation
+                task.cancel()
+                await asyncio.wait([task], timeout=CANCEL_S)
+            self._task = None
+        return self._beats.sessions()
 
     def _collected(self) -> None:
         if self._loop is not None and not self._loop.is_closed():
@@ -272,7 +274,8 @@ class HeartbeatTask:
                 self._changed.clear()
                 if wait_s > 0:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._changed.wait(), wait_s)
+                        async with asyncio.timeout(wait_s):  # wait_for loses a cancellation at that moment
+                            await self._changed.wait()
                     continue
                 await self._beat()
         finally:

@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -306,12 +307,21 @@ class Hub(BaseHub):
                 pause = attempts.pause_after(error)
             time.sleep(pause)
 
+    def _open(self, call: Call[_wire.OpenedSessions]) -> _wire.OpenedSessions:
+        """Open sessions; after Ctrl-C close what the hub may have opened: the same request gets it again."""
+        try:
+            return self._send(call)
+        except KeyboardInterrupt:
+            with contextlib.suppress(EnvHubError):
+                opened = self._send(replace(call, once_s=_calls.CLOSE_TIMEOUT_S)).sessions
+                self._release([session.id for session in opened])
+            raise
+
     def _release(self, sessions: Sequence[str]) -> None:
         """Close sessions; one that the hub cannot be told about expires there."""
-        idle_s = self._heartbeat.idle_timeout_s(*sessions)
-        self._heartbeat.drop(*sessions)
         if sessions and not self._client.is_closed:
-            self._tell_closed(sessions, idle_s)
+            self._tell_closed(sessions, self._heartbeat.idle_timeout_s(*sessions))
+        self._heartbeat.drop(*sessions)  # only now: after Ctrl-C amid this `close` tells of them
 
     def _tell_closed(self, sessions: Sequence[str], idle_s: float | None) -> None:
         try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -102,6 +102,45 @@ def _plain(task: Task | None) -> dict[str, Any] | str | None:
     return dict(task)
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A session that is asked for, with the start of its first episode."""
+
+    env: _wire.EnvInfo
+    settings: Settings
+    seed: int
+    task: dict[str, Any] | str | None
+    options: dict[str, Any]
+
+    @property
+    def kind(self) -> Hashable:
+        """The same of openings that fit into one request."""
+        if self.options.keys() - {"split"}:
+            return id(self)
+        wanted = self.settings
+        labels = tuple(sorted(wanted.labels.items()))
+        return (
+            self.env.name,
+            wanted.idle_timeout_s,
+            labels,
+            self.task is None,
+            repr(self.options.get("split")),
+        )
+
+    def call(self) -> Call[_wire.OpenedSessions]:
+        """Ask for it, and wait for a replica as its settings say."""
+        tasks = None if self.task is None else [self.task]
+        return open_call(self.env, self.settings, [self.seed], tasks, self.options)
+
+
+def open_at_once(openings: Sequence[Opening]) -> Call[_wire.OpenedSessions]:
+    """Ask for openings of one kind, for all or none, and wait for no replica."""
+    first = openings[0]
+    tasks = None if first.task is None else [opening.task for opening in openings]
+    seeds = [opening.seed for opening in openings]
+    return open_call(first.env, replace(first.settings, wait_s=0.0), seeds, tasks, first.options)
+
+
 class Session:
     """A session as the client sees it.
 
@@ -130,11 +169,14 @@ class Session:
 
     # -- calls --------------------------------------------------------------------------------------
 
+    def opening(self, seed: int, options: Mapping[str, Any] | None) -> Opening:
+        """What `open_call` asks for."""
+        self.task, rest = start_of(self.settings, options)
+        return Opening(self.env, self.settings, seed, self.task, rest)
+
     def open_call(self, seed: int, options: Mapping[str, Any] | None) -> Call[_wire.OpenedSessions]:
         """Open the session and reset it, in one request."""
-        self.task, rest = start_of(self.settings, options)
-        tasks = None if self.task is None else [self.task]
-        return open_call(self.env, self.settings, [seed], tasks, rest)
+        return self.opening(seed, options).call()
 
     def reset_call(self, seed: int, options: Mapping[str, Any] | None) -> Call[_wire.ResetReply]:
         """Start another episode."""

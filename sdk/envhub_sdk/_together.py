@@ -1,7 +1,11 @@
-"""Steps of many environments that are asked for at the same moment, sent as one request.
+"""Steps and sessions that are asked for at the same moment, sent as one request.
 
 A request costs client and hub more than a step does; a batch of steps costs little more than one. What it
-costs is that an answer waits for the slowest of its batch. So a batch that was slow is the last for a while.
+costs is that an answer waits for the slowest of its batch. So after two slow batches in a row steps go one by
+one for a while; one alone may be slow because this process, or its machine, was busy.
+
+A hub opens all sessions of a request or none. So they are asked for without waiting for replicas, and where
+that is refused each asks for itself, and waits.
 
 Every step is executed once, as on its own: it carries its episode and index, whichever way it is sent.
 """
@@ -9,18 +13,22 @@ Every step is executed once, as on its own: it carries its episode and index, wh
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from envhub_sdk import _calls, _results, _wire
 from envhub_sdk._calls import Call
-from envhub_sdk._exceptions import ApiError, EnvHubError, NotReady, UnexpectedAnswer
+from envhub_sdk._exceptions import ApiError, NotReady, UnexpectedAnswer
+from envhub_sdk._session import Opening, open_at_once
 
 LARGEST_BATCH = 256
 SLOW_S = 0.5
-"""A batch that took longer shows that its environments, or the hub, are slow."""
+"""Batches that take longer show that their environments, or the hub, are slow."""
+SLOW_BATCHES = 2
+"""So many in a row."""
 ALONE_S = 30.0
 """How long steps are sent one by one after that."""
 
@@ -32,8 +40,18 @@ class _Step:
     answer: asyncio.Future[_wire.StepReply]
 
 
+@dataclass(slots=True)
+class _Wish:
+    opening: Opening
+    answer: asyncio.Future[_wire.OpenedSession]
+
+
+class _Asked(Protocol):
+    answer: asyncio.Future[Any]
+
+
 class Together:
-    """Gathers steps; use it in one event loop.
+    """Gathers steps and openings; use it in one event loop.
 
     Args:
         send: Sends a call, with the client's retries.
@@ -42,7 +60,9 @@ class Together:
     def __init__(self, send: Callable[[Call[Any]], Awaitable[Any]]) -> None:
         self._send = send
         self._waiting: list[_Step] = []
+        self._wishes: list[_Wish] = []
         self._under_way: set[asyncio.Task[None]] = set()
+        self._slow_batches = 0
         self._alone_until = 0.0
 
     async def step(self, item: _wire.StepItem, grace_s: float) -> _wire.StepReply:
@@ -62,6 +82,55 @@ class Together:
             loop.call_soon(self._leave)
         return await step.answer
 
+    async def open(self, opening: Opening) -> _wire.OpenedSessions:
+        """Open a session, with those that others ask for in this turn of the event loop.
+
+        Raises:
+            EnvHubError: It failed.
+        """
+        loop = asyncio.get_running_loop()
+        wish = _Wish(opening, loop.create_future())
+        self._wishes.append(wish)
+        if len(self._wishes) == 1:
+            loop.call_soon(self._leave_to_open)
+        return _wire.OpenedSessions([await wish.answer])
+
+    # -- openings -----------------------------------------------------------------------------------
+
+    def _leave_to_open(self) -> None:
+        """Send what has been gathered, a request for what fits into one."""
+        wishes, self._wishes = self._wishes, []
+        alike: dict[Any, list[_Wish]] = {}
+        for wish in wishes:
+            alike.setdefault(wish.opening.kind, []).append(wish)
+        for group in alike.values():
+            for first in range(0, len(group), LARGEST_BATCH):
+                self._start(self._open_all(group[first : first + LARGEST_BATCH]))
+
+    async def _open_all(self, wishes: Sequence[_Wish]) -> None:
+        if len(wishes) == 1:
+            await self._open_one(wishes[0])
+            return
+        call = open_at_once([wish.opening for wish in wishes])
+        with _failures_told(wishes):
+            try:
+                opened = (await self._send(call)).sessions
+            except ApiError:  # it may be about one of them: each asks for itself
+                for wish in wishes:
+                    self._start(self._open_one(wish))
+                return
+            if len(opened) != len(wishes):
+                raise UnexpectedAnswer(f"{call.path} opened {len(opened)} sessions of {len(wishes)}")
+            for wish, session in zip(wishes, opened, strict=True):
+                _tell(wish, session)
+
+    async def _open_one(self, wish: _Wish) -> None:
+        with _failures_told([wish]):
+            (session,) = (await self._send(wish.opening.call())).sessions
+            _tell(wish, session)
+
+    # -- steps --------------------------------------------------------------------------------------
+
     def _leave(self) -> None:
         """Send what has been gathered."""
         steps, self._waiting = self._waiting, []
@@ -80,14 +149,15 @@ class Together:
     async def _one(self, step: _Step) -> None:
         item = step.item
         request = _wire.StepRequest(item.action, item.step_index, item.episode_id)
-        try:
+        with _failures_told([step]):
             reply: _wire.StepReply = await self._send(_calls.step(item.session_id, request, step.grace_s))
-        except EnvHubError as error:
-            _tell(step, error)
-        else:
             _tell(step, reply)
 
     async def _batch(self, steps: Sequence[_Step]) -> None:
+        with _failures_told(steps):
+            await self._batch_of(steps)
+
+    async def _batch_of(self, steps: Sequence[_Step]) -> None:
         began = time.monotonic()
         call = _calls.batch_step([step.item for step in steps], False, max(step.grace_s for step in steps))
         try:
@@ -98,12 +168,10 @@ class Together:
             for step in steps:
                 self._start(self._one(step))
             return
-        except EnvHubError as error:
-            for step in steps:
-                _tell(step, error)
-            return
-        if time.monotonic() - began > SLOW_S:
+        self._slow_batches = self._slow_batches + 1 if time.monotonic() - began > SLOW_S else 0
+        if self._slow_batches >= SLOW_BATCHES:
             self._alone_until = time.monotonic() + ALONE_S
+            self._slow_batches = 0
         for step, raw in zip(steps, results, strict=True):
             answer = _results.read(raw, _wire.StepReply, step.item.session_id)
             if isinstance(answer, NotReady):  # asked again as a step of its own is
@@ -112,10 +180,24 @@ class Together:
                 _tell(step, answer)
 
 
-def _tell(step: _Step, answer: _wire.StepReply | EnvHubError) -> None:
-    if step.answer.done():  # its caller was cancelled
+@contextlib.contextmanager
+def _failures_told(asked: Sequence[_Asked]) -> Iterator[None]:
+    """Whatever ends a request ends the wait for its answers: nobody waits for ever."""
+    try:
+        yield
+    except Exception as error:
+        for one in asked:
+            _tell(one, error)
+    except asyncio.CancelledError:
+        for one in asked:
+            one.answer.cancel()
+        raise
+
+
+def _tell(one: _Asked, answer: object) -> None:
+    if one.answer.done():  # its caller was cancelled
         return
-    if isinstance(answer, EnvHubError):
-        step.answer.set_exception(answer)
+    if isinstance(answer, Exception):
+        one.answer.set_exception(answer)
     else:
-        step.answer.set_result(answer)
+        one.answer.set_result(answer)

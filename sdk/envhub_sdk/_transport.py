@@ -18,6 +18,7 @@ class WideTransport(httpx.AsyncBaseTransport):
         self._ssl = httpx.create_ssl_context()
         self._limits = httpx.Limits(max_connections=1, keepalive_expiry=IDLE_CONNECTION_S)
         self._idle: list[httpx.AsyncHTTPTransport] = []
+        self._closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request on a connection of its own, and read the whole answer."""
@@ -30,10 +31,14 @@ class WideTransport(httpx.AsyncBaseTransport):
             # A request that was cancelled may hold the lane's only connection for good.
             await lane.aclose()
             raise
-        self._idle.append(lane)
+        if self._closed:
+            await lane.aclose()
+        else:
+            self._idle.append(lane)
         return response
 
     async def aclose(self) -> None:
         """Close the connections; those in use are closed by their requests' end."""
+        self._closed = True
         while self._idle:
             await self._idle.pop().aclose()

@@ -220,7 +220,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, NDArray[Any]]):
             wanted[0].options,
         )
         starts = {}
-        for i, opened in zip(requests, self._hub._send(call).sessions, strict=True):
+        for i, opened in zip(requests, self._hub._open(call).sessions, strict=True):
             self._hub._heartbeat.add(opened.id, opened.idle_timeout_s, self, self._settings.heartbeat)
             starts[i] = self._sessions[i].opened(opened)
         return starts

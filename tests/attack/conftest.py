@@ -14,6 +14,8 @@ import httpx
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from ..hubs import end
+
 
 class HubProcess:
     """One hub, listening on a port of its own choice."""
@@ -63,10 +65,7 @@ class HubProcess:
     def stop(self) -> None:
         """Ends it and finds that it had lived until then."""
         lived = self._process.poll() is None
-        self._process.terminate()
-        status = self._process.wait(timeout=20)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        status = end(self._process)
         assert lived, f"the hub had ended with status {status}: {self.log}"
         assert status == 0
 

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from learn import chart
+from learn import chart, stages
 from learn.stages import Rate, Score
 from learn_frozenlake import STAGES, Outcome, Recipe, settings
+
+from envhub_trainers._config import read
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "learn_frozenlake.py"
 
@@ -54,9 +56,32 @@ def test_a_critics_learning_rate_is_set_where_there_is_a_critic() -> None:
     assert settings(Recipe(steps=5, prompts=4), 3)["data.tasks"] == 20
 
 
+def test_the_file_for_envhub_train_says_what_is_done_here() -> None:
+    file = SCRIPT.parent / "learn" / "frozenlake.toml"
+    said = read(file, {"algorithm": "grpo", "model": "imitating"})
+    recipe = Recipe(steps=said.steps)
+    here = {**stages.training(settings(recipe, said.train.seed)), "data.eval_tasks": 0}
+    del here["data.eval_every"], here["train.save_every"]  # how often is left to the user
+    again = read(file, {"algorithm": "grpo", "model": "imitating", **here})
+    assert again == said
+    assert said.hub.settings == [
+        "frozenlake.observation=coordinates",
+        f"frozenlake.map_max_size={recipe.size + 1}",
+    ]
+
+
+def test_a_model_that_is_to_be_kept_needs_a_folder() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--steps", "0"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 2
+    assert "--folder DIR" in done.stderr
+
+
 @pytest.mark.train
+@pytest.mark.timeout(3600)
 def test_a_tiny_model_learns(tmp_path: Path) -> None:
-    """The short form, about five minutes on two cores. What is asked for is less than its bar, so that chance
+    """The short form, about six minutes on two cores. What is asked for is less than its bar, so that chance
     does not decide."""
     command = [sys.executable, str(SCRIPT), "--short", "--json", str(tmp_path / "found.json")]
     command += ["--chart", str(tmp_path / "curve.png"), "--folder", str(tmp_path / "run")]

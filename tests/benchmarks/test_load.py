@@ -189,7 +189,7 @@ async def test_the_hub_counts_the_same_steps() -> None:
             await closed(clients)
             counted += len(times) * (BATCH if protocol == "hub-batch" else 1)
             assert times
-        with urllib.request.urlopen(server.url + "/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(server.url + "/metrics", timeout=60) as answer:
             metrics = answer.read().decode()
         workers = len(tree(server.pid))
     steps = next(line for line in metrics.splitlines() if line.startswith('envhub_steps_total{env="echo"}'))

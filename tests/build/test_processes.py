@@ -157,10 +157,14 @@ def test_of_four_builds_at_once_one_builds_and_three_reuse(locked_spec: LockedSp
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)
     ]
     answers = []
-    for one in builds:
-        out, err = one.communicate(timeout=240)
-        assert one.returncode == 0, err
-        answers.append(json.loads(out))
+    try:
+        for one in builds:
+            out, err = one.communicate(timeout=240)
+            assert one.returncode == 0, err
+            answers.append(json.loads(out))
+    finally:
+        for one in builds:
+            one.kill()
     assert sorted(answer["reused"] for answer in answers) == [False, True, True, True]
     assert len({answer["prefix"] for answer in answers}) == 1
     (built,) = store.all()

@@ -19,6 +19,7 @@ from envhub.record import Opened, Reading, Started
 from envhub.spec import Spec
 from envhub_sdk import Hub
 
+from ..hubs import end
 from .pretend import ask_for, pretend_built, pretend_locked
 
 pytestmark = pytest.mark.e2e
@@ -69,38 +70,38 @@ def served(store: Store, *arguments: object) -> Iterator[dict[str, Any]]:
     """Run a hub that logs into the file `log` beside the store; gives what it prints when it is ready."""
     command = [sys.executable, "-m", "envhub", "serve", *map(str, arguments), "--store", str(store.root)]
     log = store.root.parent / "log"
-    with (
-        log.open("w") as stderr,
-        subprocess.Popen(
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
             [*command, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=stderr, text=True
-        ) as process,
-    ):
+        )
         assert process.stdout is not None
         try:
             ready = process.stdout.readline()
             assert ready, log.read_text()
             yield json.loads(ready)
         finally:
-            process.send_signal(signal.SIGINT)
+            end(process, signal.SIGINT)
 
 
 def banner(store: Store, *arguments: object) -> str:
     """What a hub prints for people until it has told how to play it."""
     command = [sys.executable, "-m", "envhub", "serve", *map(str, arguments), "--store", str(store.root)]
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [*command, "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env={**os.environ, "COLUMNS": "300"},
-    ) as process:
-        assert process.stdout is not None
-        text = ""
+    )
+    assert process.stdout is not None
+    text = ""
+    try:
         for line in process.stdout:
             text += line
             if "env.reset" in line:
                 break
-        process.send_signal(signal.SIGINT)
+    finally:
+        end(process, signal.SIGINT)
     return text
 
 

@@ -40,6 +40,32 @@ def test_generated_games_are_counted_by_split_and_task_type(
     assert ["all", "7", "6", "6"] in lines
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "These are the embedded games: the same task ids, in the same order."),
+        (["--scenes", "10"], "22 of them are embedded games, too, under the same task ids."),
+        (["--scenes", "6", "--seed", "1"], "None of them is an embedded game."),
+    ],
+)
+def test_what_generated_games_have_to_do_with_the_embedded_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert run("data", "generate", "alfworld", "--out", str(tmp_path), *arguments) == 0
+    said = capsys.readouterr().out
+    assert words in said
+    assert "the embedded ones are not added" in said
+
+
+def test_what_is_left_out_is_counted(games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    game = min((games / "json_2.1.1" / "train").rglob("game.tw-pddl"))
+    game.unlink()
+    archive = shutil.make_archive(str(tmp_path / "release"), "zip", games)
+    assert run("data", "fetch", "alfworld", "--from", archive, "--out", str(tmp_path / "data")) == 0
+    place = game.parent.relative_to(games / "json_2.1.1")
+    assert f"Left out, as published: 1 without game.tw-pddl ({place})." in capsys.readouterr().out
+
+
 def test_games_are_not_generated_over_others(games: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("data", "generate", "alfworld", "--out", str(games)) == 2
     assert "there are games already. Name another folder" in capsys.readouterr().err
@@ -92,7 +118,7 @@ def test_a_comparison_needs_games_and_the_spec_with_two_engines(
     assert run("check", "echo", "--against", "textworld", "--games", str(tmp_path)) == 2
     assert "there is no other engine for echo" in capsys.readouterr().err
     assert run("check", "alfworld", "--against", "textworld", "--games", str(tmp_path)) == 2
-    assert "there are no games of" in capsys.readouterr().err
+    assert ": there are no games. A game is" in capsys.readouterr().err
 
 
 def test_a_comparison_without_the_original_says_what_to_install(

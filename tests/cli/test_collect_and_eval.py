@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from envhub.cli import main
+from envhub_sdk import Hub
 
 from ..hubs import serving
 
@@ -176,17 +177,23 @@ def test_what_goes_not_together_is_said(
     assert not (tmp_path / "run" / "run.json").exists()
 
 
-def test_an_interrupted_run_says_how_to_go_on(
-    url: str, tmp_path: Path, wait_until: Callable[..., None]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_how_to_go_on_and_leaves_no_session(
+    url: str, tmp_path: Path, wait_until: Callable[..., None], number: signal.Signals
 ) -> None:
     policy, out = tmp_path / "slow.py", tmp_path / "run"
     policy.write_text("import time\ndef slow(observation, info):\n    time.sleep(0.02)\n    return 'x'\n")
     arguments = ["--env", "echo", "--policy", f"{policy}:slow", "--limit", "2000", "--out", str(out)]
     command = [sys.executable, "-m", "envhub", "collect", *arguments, "--hub", url]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        kept = out / "episodes.jsonl"
-        wait_until(lambda: kept.exists() and kept.stat().st_size > 0, 60)
-        os.kill(process.pid, signal.SIGINT)
-        assert process.wait(60) == 130
-        assert process.stderr is not None
-        assert "the same command goes on" in process.stderr.read()
+        try:
+            kept = out / "episodes.jsonl"
+            wait_until(lambda: kept.exists() and kept.stat().st_size > 0, 60)
+            os.kill(process.pid, number)
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + number
+    assert "the same command goes on" in told and "Traceback" not in told
+    with Hub(url) as hub:
+        wait_until(lambda: hub.sessions() == [])

@@ -147,3 +147,35 @@ def test_without_the_extra_the_command_names_it() -> None:
         "envhub: the command line needs typer, which is not installed: pip install '.[serve]' in a clone of "
         "EnvHub, pip install 'envhub[serve]' anywhere else\n"
     )
+
+
+INTERRUPTED = """
+import os, signal, sys, envhub.cli
+
+class Finalizer:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)  # what is raised here is lost
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            Finalizer()
+
+sys.meta_path.insert(0, Finder())
+envhub.cli.main({arguments!r})
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("envhub.cli._app", ["list"]),
+        ("envhub.cli._serving", ["serve", "--env", "echo"]),
+        ("envhub_trainers.collect", ["collect", "--env", "echo", "--out", "nowhere", "--policy", "expert"]),
+        ("envhub_trainers.collect", ["eval", "--env", "echo", "--out", "nowhere", "--policy", "expert"]),
+    ],
+)
+def test_an_interrupt_while_a_command_is_imported_ends_it_quietly(module: str, arguments: list[str]) -> None:
+    program = INTERRUPTED.format(module=module, arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -16,6 +16,8 @@ from envhub.cli import main
 from envhub.cli.sessions import _duration
 from envhub.server import Token, append_token
 
+from ..hubs import end
+
 pytestmark = pytest.mark.e2e
 
 
@@ -42,10 +44,11 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         env={name: value for name, value in os.environ.items() if name != "ENVHUB_TOKEN"},
     )
     assert process.stdout is not None
-    with process.stdout:
+    try:
         yield Running(json.loads(process.stdout.readline())["url"], texts)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+    finally:
+        status = end(process, signal.SIGINT)
+    assert status == 0
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """`envhub trajectories` and `envhub replay` on what a real hub recorded."""
 
+import asyncio
 import json
 import re
 import weakref
@@ -10,10 +11,12 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from envhub.build import Store
 from envhub.cli import main, replay
 from envhub.cli.new import write_skeleton
 from envhub.record import RecordedEpisode, read_exported
 from envhub.record._episodes import Exported
+from envhub.session import Replay
 from envhub_sdk import Hub
 
 from ..hubs import serving
@@ -217,6 +220,29 @@ def test_an_episode_that_ends_its_process_costs_no_other_its_verdict(
     assert run("replay", file, "--json") == 1
     verdicts = json.loads(capsys.readouterr().out)["episodes"]
     assert [one["outcome"] for one in verdicts] == ["not compared", "same", "same"]
+
+
+async def test_a_replay_that_is_interrupted_ends(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "BACK_S", 1e6)
+    began, start = asyncio.Event(), Replay.start
+
+    def told_start(self: Replay) -> None:
+        start(self)
+        began.set()
+
+    monkeypatch.setattr(Replay, "start", told_start)
+    file = tmp_path / "episodes.jsonl"
+    line = exported(recorded, file, "echo")
+    line["config"]["hang_on"] = "hello"
+    line["limits"]["step_timeout_s"] = 3600.0
+    file.write_text(json.dumps(line) + "\n")
+    replaying = asyncio.create_task(replay._run(file, {}, Store(tmp_path / "store"), False))
+    await asyncio.wait_for(began.wait(), 60)
+    replaying.cancel()
+    await asyncio.wait([replaying], timeout=60)
+    assert replaying.cancelled()
 
 
 def test_a_parquet_export_has_a_row_an_episode(recorded: Path, capsys: Any, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""What README and quick start show runs as it is pasted."""
+"""What README, quick start and the pages of environments show runs as it is pasted."""
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import pytest
 from ..hubs import serving
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md")
+PAGES = ("README.md", "docs/quickstart.md", "docs/environments/alfworld.md")
 SNIPPETS = [
     pytest.param(snippet, id=f"{page}-{number}")
     for page in PAGES
@@ -23,15 +24,17 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving("--env", "webshop=64") as where:
+    with serving("--env", "webshop=64", "--env", "alfworld=2") as where:
         yield where
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
-def test_snippet(snippet: str, url: str) -> None:
-    code = snippet.replace("http://127.0.0.1:8000", url)
+def test_snippet(snippet: str, url: str, tmp_path: Path) -> None:
+    for command in re.findall(r"^# envhub (.*)$", snippet, re.MULTILINE):  # what has to be run before
+        subprocess.run([sys.executable, "-m", "envhub", *shlex.split(command)], check=True, cwd=tmp_path)
+    code = snippet.replace("http://127.0.0.1:8000", url).replace("Hub()", f'Hub("{url}")')
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
     )
     assert ran.returncode == 0, ran.stderr
     if "mean reward" in code:

@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
+from ..hubs import END_S
+
 
 class Command:
     """One `envhub serve` in a process group of its own, as a terminal gives it one."""
@@ -55,7 +57,7 @@ class Command:
 
     def end(self) -> int:
         """Its exit status, once it has ended by itself."""
-        return self.process.wait(timeout=20)
+        return self.process.wait(END_S)
 
 
 Serve = Callable[..., Command]
@@ -74,12 +76,12 @@ def serve(processes: Any, tmp_path: Path, wait_until: Any) -> Iterator[Serve]:
     yield start
     for command in running:
         left = command.tree() | {command.pid}
-        if command.process.poll() is None:
-            command.interrupt()
-            command.end()
-        assert command.process.stdout is not None
-        command.process.stdout.close()
         try:
+            if command.process.poll() is None:
+                command.interrupt()
+                command.end()
+            assert command.process.stdout is not None
+            command.process.stdout.close()
             wait_until(lambda left=left: not any(map(processes.alive, left)))
         finally:
             for pid in filter(processes.alive, left):

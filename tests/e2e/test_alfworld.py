@@ -1,5 +1,7 @@
 """Many ALFWorld replicas at once, each game won by the expert over HTTP; and games of a folder."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +63,19 @@ def test_games_of_a_folder_are_played_by_hand(serve: Any, shared_data: Path) -> 
             assert env.step(action)[0] != "Nothing happens."
             env.restore(before)
         assert env.step("no such command")[0] == "Nothing happens."
+
+
+def test_a_game_that_is_left_out_is_told_when_the_hub_is_ready(serve: Any, tmp_path: Path) -> None:
+    """A folder that lost its game is none by the published rules; whoever serves the others is told."""
+    make = [sys.executable, "-m", "envhub", "data", "generate", "alfworld", "--scenes", "6", "--out"]
+    subprocess.run([*make, str(tmp_path)], check=True, stdout=subprocess.DEVNULL)
+    game = min((tmp_path / "json_2.1.1" / "train").rglob("game.tw-pddl"))
+    game.unlink()
+    place = game.parent.relative_to(tmp_path / "json_2.1.1")
+    command = serve("--env", "alfworld", "--port", "0", "--set", f"alfworld.data_dir={tmp_path}")
+    lines = iter(command.process.stdout.readline, "")
+    told = next(line.strip() for line in lines if line.strip().startswith(("left out", "Play it")))
+    assert told == f"left out, as published: 1 without game.tw-pddl ({place})"
+    command.interrupt()
+    assert command.end() == 0
+    assert told in command.errors, "and logged"

@@ -64,6 +64,7 @@ def test_the_banner_says_what_is_served_and_its_snippet_works(serve: Any) -> Non
         "2 replicas in 1 worker process;",
         "isolation: host",
         "sha256:",
+        "; tasks: train 1,172, validation 284, test 281",
         "http://127.0.0.1:",
     ):
         assert words in text

@@ -1,6 +1,7 @@
 """Health means that a worker answered; a death is known with its reason."""
 
 import asyncio
+import dataclasses
 import os
 import signal
 import time
@@ -34,7 +35,7 @@ async def death(pool: Pool, eventually: Any) -> tuple[str, str]:
     await eventually(lambda: pool._workers[0].death and pool.status().ready)
     found = pool._workers[0].death
     assert found is not None
-    assert pool.deaths == {found.kind: 1}
+    assert set(pool.deaths) == {found.kind}
     return found.kind, found.words
 
 
@@ -73,8 +74,8 @@ async def test_a_busy_worker_is_not_taken_for_a_dead_one(
 ) -> None:
     monkeypatch.setattr(_keeper, "PING_S", 0.05)
     monkeypatch.setattr(_keeper, "PING_LIMIT_S", 0.1)
-    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
-    monkeypatch.setattr(_worker, "SILENT_S", 0.1)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.5)
+    monkeypatch.setattr(_worker, "SILENT_S", 0.5)
     slow = ENV.replace("return action", "__import__('time').sleep(1.2); return action")
     pool = await start_pool(write_spec(slow))
     stepping = (await leased(pool)).call(frames.STEP, b'"slow"')
@@ -179,3 +180,17 @@ async def test_the_hubs_own_token_does_not_reach_environments(
     pool = await start_pool(write_spec(source))
     _, body = await (await leased(pool)).call(frames.STEP, b'"x"')
     assert b"the secret" not in body and b"/" in body
+
+
+async def test_a_template_that_does_not_answer_is_replaced_and_its_workers_live_on(
+    start_pool: Any, eventually: Any
+) -> None:
+    pool = await start_pool(replicas=2, workers=2)
+    template, (first, second) = pool._template_of[0], pool._workers
+    limits = dataclasses.replace(template._served.limits, load_timeout_s=0.5)
+    template._served = dataclasses.replace(template._served, limits=limits)  # the next one has the usual time
+    lived = second.pid
+    os.kill(template.pid, signal.SIGSTOP)
+    os.kill(first.pid, signal.SIGKILL)
+    await eventually(lambda: pool.status().ready and pool._template_of[0] is not template, 60)
+    assert pool._template_of[0].listening and second.pid == lived and second.generation == 1

@@ -263,8 +263,8 @@ async def test_the_whole_tree_killed_at_once_comes_back(start_pool: Any, eventua
 async def test_a_native_hang_is_killed_by_the_watchdog(
     start_pool: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
-    pool = await start_pool(stuck_on="stuck", step_timeout_s=0.2)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.5)
+    pool = await start_pool(stuck_on="stuck", step_timeout_s=1.0)
     replica = await leased(pool)
     assert (await step(replica, "stuck"))[0] == LOST
     pool.release(replica)
@@ -296,7 +296,7 @@ async def test_a_slow_reset_behind_a_quick_step_is_no_hang(
     start_pool: Any, write_spec: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sent in one frame; the step's answer must not wait for the reset, or it looks like a stuck step."""
-    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.1)
+    monkeypatch.setattr(_keeper, "KILL_GRACE_S", 0.5)
     source = ENV.replace(
         'return "start"', "__import__('time').sleep((options or {}).get('sleep', 0)); return 's'"
     )
@@ -436,8 +436,9 @@ async def test_a_grandchild_that_left_the_group_cannot_hold_up_the_end(
 
 
 async def test_environments_are_closed_when_the_pool_stops(
-    start_pool: Any, write_spec: Any, tmp_path: Any
+    start_pool: Any, write_spec: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_pool, "STOP_GRACE_S", 60.0)
     closing = f"    def close(self): open({str(tmp_path / 'closed')!r}, 'a').write('x')\n"
     pool = await start_pool(write_spec(ENV + closing), replicas=3)
     await pool.stop()
@@ -447,7 +448,7 @@ async def test_environments_are_closed_when_the_pool_stops(
 async def test_an_environment_that_never_closes_is_killed(start_pool: Any, write_spec: Any) -> None:
     closing = "    def close(self):\n        import time\n        time.sleep(60)\n"
     pool = await start_pool(write_spec(ENV + closing))
-    await asyncio.wait_for(pool.stop(), 10)
+    await asyncio.wait_for(pool.stop(), 60)
 
 
 async def test_what_replicas_share_is_loaded_once(start_pool: Any, write_spec: Any, tmp_path: Any) -> None:

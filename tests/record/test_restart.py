@@ -20,6 +20,8 @@ from gymnasium.vector import AutoresetMode
 from envhub.record import Reading
 from envhub_sdk import Hub
 
+from ..hubs import end
+
 REPLICAS = 8
 
 
@@ -46,10 +48,7 @@ class Command:
         assert self.process.stdout.readline(), "it ended before it was ready"
 
     def end(self, number: int) -> None:
-        self.process.send_signal(number)
-        self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        end(self.process, number)
 
     def restart(self, *more: str, number: int = signal.SIGKILL) -> None:
         self.end(number)

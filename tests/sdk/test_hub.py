@@ -2,6 +2,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -212,7 +213,9 @@ async def test_closing_never_fails_and_is_tried_once_without_patience(scripts: A
     assert closes == [5.0] * 3
 
 
-def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> None:
+def test_what_a_program_leaves_open_is_closed_at_its_end(
+    url: str, hub: Hub, wait_until: Callable[..., None]
+) -> None:
     program = (
         "import sys, envhub_sdk\n"
         "hub = envhub_sdk.Hub(sys.argv[1])\n"
@@ -220,9 +223,40 @@ def test_what_a_program_leaves_open_is_closed_at_its_end(url: str, hub: Hub) -> 
         "env.reset()\n"
         "print(len([s for s in hub.sessions() if s.labels]))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program, url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert (done.stdout, done.stderr) == ("1\n", "")
-    assert [state for state in hub.sessions() if state.labels] == []
+    wait_until(lambda: [state for state in hub.sessions() if state.labels] == [])
+
+
+@pytest.mark.parametrize("kind", ["Env", "VectorEnv", "fork"])
+def test_what_was_opened_for_somebody_who_pressed_ctrl_c_is_closed(scripts: Any, kind: str) -> None:
+    """The hub has opened it, and its answer is not read any more."""
+    answered = False
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        nonlocal answered
+        answer = script(request)
+        if request.url.path.endswith(opening) and not answered:
+            answered = True
+            raise KeyboardInterrupt
+        return answer  # type: ignore[no-any-return]
+
+    script, opening = scripts.hub(), "/sessions"
+    with Hub("http://hub.test", transport=httpx.MockTransport(handler)) as client:
+        env: Any = client.make_vec("echo", 1) if kind == "VectorEnv" else client.make("echo")
+        call, session = env.reset, "s0"
+        if kind == "fork":
+            opening = "/fork"
+            env.reset()
+            fork = scripts.start(0, id="f0", env="echo", expires_at=0.0, idle_timeout_s=600.0)
+            script.script += [httpx.Response(200, json={"sessions": [fork]}) for _ in range(2)]
+            call, session = env.fork, "f0"
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        asked = [json.loads(one.content) for one in script.requests if one.url.path.endswith(opening)]
+        assert len(asked) == 2 and asked[0] == asked[1] and asked[0]["request_id"]
+        assert script.bodies("/v1/close") == [{"session_ids": [session]}]
 
 
 def test_wait_ready_waits_and_then_says_what_is_missing(

@@ -200,10 +200,18 @@ def test_of_many_forks_none_is_left_when_one_fails(hub: Hub) -> None:
     before = {state.id for state in hub.sessions()}
     with pytest.raises(envhub_sdk.NoFreeReplica):  # 2 hold a replica each, 4 more are wanted, there are 4
         hub.fork_many(envs, 2)
-    assert {state.id for state in hub.sessions()} == before
+    assert {state.id for state in hub.sessions()} <= before
     for env in envs:
         env.step("down")
         env.close()
+
+
+MINE = {"test": "points"}
+
+
+async def labelled(client: AsyncHub) -> int:
+    """How many sessions are open that are labelled `MINE`; another test's may end late."""
+    return sum(state.labels == MINE for state in await client.sessions())
 
 
 async def test_the_asynchronous_twin_has_the_same_points(url: str, hub: Hub) -> None:
@@ -211,7 +219,7 @@ async def test_the_asynchronous_twin_has_the_same_points(url: str, hub: Hub) -> 
         env.reset(seed=5)
         expected = play(env, ["down", "right"])
         point = env.snapshot()
-    async with AsyncHub(url) as client, await client.make("frozenlake", wait_s=0.0) as twin:
+    async with AsyncHub(url) as client, await client.make("frozenlake", wait_s=0.0, labels=MINE) as twin:
         await twin.reset(seed=5)
         assert same(await twin.step("down"), expected[0])
         start = await twin.snapshot()
@@ -219,7 +227,7 @@ async def test_the_asynchronous_twin_has_the_same_points(url: str, hub: Hub) -> 
         assert same(await asyncio.gather(*(fork.step("right") for fork in group)), [expected[1]] * 2)
         with pytest.raises(envhub_sdk.NoFreeReplica):
             await client.fork_many([twin, *group], 1)
-        assert len(await client.sessions()) == 3
+        assert await labelled(client) == 3
         (fork,) = await group[0].fork(snapshot=start)
         assert same(await fork.step("right"), expected[1])
         for one in (fork, *group):
@@ -230,7 +238,7 @@ async def test_the_asynchronous_twin_has_the_same_points(url: str, hub: Hub) -> 
 
 
 async def test_forks_for_somebody_who_was_cancelled_are_closed(url: str) -> None:
-    async with AsyncHub(url) as client, await client.make("echo") as env:
+    async with AsyncHub(url) as client, await client.make("echo", labels=MINE) as env:
         await env.reset()
         forking = asyncio.create_task(env.fork(3))
         await asyncio.sleep(0)  # the request is on its way
@@ -238,7 +246,7 @@ async def test_forks_for_somebody_who_was_cancelled_are_closed(url: str) -> None
         with pytest.raises(asyncio.CancelledError):
             await forking
         await asyncio.wait(client._abandoned)
-        assert [state.id for state in await client.sessions()] == [env.session_id]
+        assert await labelled(client) == 1 and await env.step("a")
 
 
 # -- what is not deterministic ----------------------------------------------------------------------

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -68,7 +69,9 @@ def test_a_trajectory_is_json() -> None:
 # -- many at once -----------------------------------------------------------------------------------
 
 
-async def test_sixty_four_at_once_come_back_in_order(url: str) -> None:
+async def test_sixty_four_at_once_come_back_in_order(
+    url: str, hub: Hub, wait_until: Callable[..., None]
+) -> None:
     playing: set[int] = set()
     together = asyncio.Event()
 
@@ -85,9 +88,9 @@ async def test_sixty_four_at_once_come_back_in_order(url: str) -> None:
     def progress(done: int, total: int, episode: Trajectory) -> None:
         seen.append((done, total))
 
-    async with AsyncHub(url) as hub:
-        episodes = await hub.collect("echo", policy, episodes=150, seed=1000, progress=progress)
-        assert await hub.sessions() == []
+    async with AsyncHub(url) as client:
+        episodes = await client.collect("echo", policy, episodes=150, seed=1000, progress=progress)
+        await asyncio.to_thread(wait_until, lambda: hub.sessions() == [])
     assert [episode.seed for episode in episodes] == list(range(1000, 1150))
     assert all(episode.rewards == [0.0, 0.0, 1.0] and episode.terminated for episode in episodes)
     assert seen == [(i + 1, 150) for i in range(150)]
@@ -178,7 +181,9 @@ async def test_without_any_replica_every_episode_says_so(scripts: Any) -> None:
     assert all(episode.observations == [] and episode.rewards == [] for episode in episodes)
 
 
-async def test_a_cancelled_collection_gives_its_replicas_back(url: str, hub: Hub) -> None:
+async def test_a_cancelled_collection_gives_its_replicas_back(
+    url: str, hub: Hub, wait_until: Callable[..., None]
+) -> None:
     started = asyncio.Event()
 
     async def policy(observation: str, info: dict[str, Any]) -> str:
@@ -192,7 +197,7 @@ async def test_a_cancelled_collection_gives_its_replicas_back(url: str, hub: Hub
         collecting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await collecting
-    assert hub.sessions() == []
+    wait_until(lambda: hub.sessions() == [])
 
 
 async def test_what_to_play_must_be_said_once(url: str) -> None:

@@ -28,6 +28,10 @@ class Counting(httpx.AsyncHTTPTransport):
     def steps(self):
         return [path for path in self.asked if path.endswith("/step")]
 
+    @property
+    def opened(self):
+        return self.asked.count("/v1/envs/echo/sessions")
+
 
 async def opened(hub, count, env="echo"):
     envs = [await hub.make(env) for _ in range(count)]
@@ -93,15 +97,68 @@ async def test_who_is_cancelled_asks_again(url):
         assert (await envs[1].trajectory()).steps == 1
 
 
-async def test_after_a_slow_batch_steps_go_one_by_one(url, monkeypatch):
+async def test_after_two_slow_batches_steps_go_one_by_one(url, monkeypatch):
     monkeypatch.setattr(_together, "SLOW_S", -1.0)
     network = Counting()
     async with AsyncHub(url, transport=network, batch_steps=True) as hub:
         envs = await opened(hub, 3)
         await step_all(envs, "abc")
-        assert network.steps == ["/v1/step"]
-        assert await step_all(envs, "def") == list("def")
-        assert len(network.steps) == 4
+        monkeypatch.setattr(_together, "SLOW_S", 600.0)
+        await step_all(envs, "def")  # a quick one
+        await asyncio.gather(*(env.reset() for env in envs))
+        monkeypatch.setattr(_together, "SLOW_S", -1.0)
+        await step_all(envs, "abc")
+        await step_all(envs, "def")
+        assert network.steps == ["/v1/step"] * 4
+        assert await step_all(envs, "ghi") == list("ghi")
+        assert len(network.steps) == 7
+
+
+async def test_sessions_that_are_asked_for_at_once_are_opened_by_one_request(url):
+    network = Counting()
+    async with AsyncHub(url, transport=network, batch_steps=True) as hub:
+        envs = [await hub.make("echo") for _ in range(6)]
+        starts = await asyncio.gather(*(env.reset(seed=seed) for seed, env in enumerate(envs)))
+        assert network.opened == 1
+        assert len({env.session_id for env in envs}) == 6
+        assert [env.episode_seed for env in envs] == list(range(6))
+        other = await hub.make("echo", labels={"a": "b"})
+        plain = await hub.make("echo")
+        again = await asyncio.gather(other.reset(seed=3), plain.reset(seed=3), envs[0].reset(seed=3))
+        assert again == [starts[3]] * 3
+        assert network.opened == 3  # labels are said once a request, and a session that is open is reset
+
+
+async def test_sessions_that_can_not_be_opened_at_once_ask_for_themselves(url):
+    async with AsyncHub(url) as hub:
+        replicas = (await hub.env("echo")).replicas["total"]
+    network = Counting()
+    async with AsyncHub(url, transport=network, batch_steps=True) as hub:
+        envs = [await hub.make("echo", wait_s=0.0) for _ in range(replicas + 1)]
+        starts = await asyncio.gather(*(env.reset() for env in envs), return_exceptions=True)
+        assert sorted(type(start).__name__ for start in starts) == ["NoFreeReplica"] + ["tuple"] * replicas
+        assert network.opened == 1 + len(envs)
+
+
+async def test_who_is_cancelled_while_sessions_are_opened_keeps_none(url):
+    async with AsyncHub(url, batch_steps=True) as hub:
+        envs = [await hub.make("echo") for _ in range(3)]
+        tasks = [asyncio.create_task(env.reset()) for env in envs]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [tuple, asyncio.CancelledError, tuple]
+    async with AsyncHub(url) as hub:
+        assert not await hub.sessions()
+
+
+async def test_lost_answers_open_nothing_twice(url, proxy):
+    proxy.only = b"/sessions"
+    proxy.cut = 1
+    async with AsyncHub(proxy.url, batch_steps=True) as hub:
+        envs = await opened(hub, 4)
+        assert proxy.swallowed == 1
+        assert {one.id for one in await hub.sessions()} == {env.session_id for env in envs}
 
 
 async def test_large_gatherings_are_several_requests(url, monkeypatch):

@@ -62,3 +62,13 @@ async def test_a_connection_is_used_again(url: str) -> None:
             await client.get(url)
         await asyncio.gather(*(client.get(url) for _ in range(3)))
         assert len(transport._idle) == 3
+
+
+async def test_a_connection_that_was_in_use_when_its_transport_was_closed_is_closed_too(url: str) -> None:
+    transport = WideTransport()
+    request = httpx.Request("GET", url, extensions={"timeout": {}})
+    asking = asyncio.create_task(transport.handle_async_request(request))
+    await asyncio.sleep(0)
+    await transport.aclose()
+    assert (await asking).status_code == 200
+    assert transport._idle == []

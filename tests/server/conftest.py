@@ -64,6 +64,7 @@ class Server:
                 timeout_graceful_shutdown=1,
             )
         )
+        self._connections = server.server_state.connections
         listener = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = listener.getsockname()
         self.url = f"http://127.0.0.1:{self.address[1]}"
@@ -108,6 +109,10 @@ class Server:
         """A plain connection to write half-truths into."""
         with socket.create_connection(self.address, timeout=20) as connection:
             yield connection
+
+    def connections(self) -> int:
+        """How many clients are connected."""
+        return int(self.do(lambda: len(self._connections)))
 
     def free(self, env: str) -> int:
         return int(self.do(lambda: self.hub.pools[env].status().free))

@@ -94,7 +94,7 @@ def test_stalled_clients_delay_nobody(make_server: Any, make_plan: Any, wait_unt
             wait_until(lambda: client.get(f"/v1/sessions/{theirs}").json()["step_index"] >= STALLED // 4)
             for index in range(200):
                 answer = client.post(
-                    f"/v1/sessions/{mine}/step", json={"action": "a", "step_index": index}, timeout=5
+                    f"/v1/sessions/{mine}/step", json={"action": "a", "step_index": index}, timeout=60
                 )
                 assert answer.status_code == 200
             assert client.post(f"/v1/sessions/{theirs}/step", json={"action": "b"}).status_code == 200

@@ -251,6 +251,24 @@ async def test_an_idle_session_expires_and_a_busy_or_renewed_one_does_not(
     sweeping.cancel()
 
 
+async def test_time_in_which_the_hub_stood_still_is_not_idle_time(
+    stage: Any, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_manager, "SWEEP_S", 0.01)
+    loop, stood_s = asyncio.get_running_loop(), 0.0
+    monkeypatch.setattr(stage.sessions, "_clock", lambda: loop.time() + stood_s)
+    session = stage.sessions.get((await stage.open(idle_timeout_s=100))["id"])
+    used = session.last_used
+    sweeping = asyncio.ensure_future(stage.sessions.expire_idle())
+    await asyncio.sleep(0)  # it has begun
+    stood_s = 1000.0
+    await eventually(lambda: session.last_used > used)
+    assert session.last_used - used <= loop.time() + stood_s - used
+    assert stage.sessions.all() == [session]
+    assert session.expires_at > loop.time() + stood_s
+    sweeping.cancel()
+
+
 async def test_ends_are_remembered_for_a_while(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_register, "REMEMBERED_ENDS", 2)
     ids = []

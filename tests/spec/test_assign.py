@@ -51,13 +51,28 @@ def test_wrong_assignments_say_what_to_write(text: str) -> None:
         Assignment.parse(text)
 
 
-def test_assignments_are_sorted_by_spec_and_the_later_one_counts() -> None:
-    texts = ["webshop.mode=fixed", "echo.length=3", "webshop.mode=faithful"]
+def test_assignments_are_sorted_by_spec() -> None:
+    texts = ["webshop.mode=faithful", "echo.length=3", "webshop.seed=3", "webshop.mode=faithful"]
     assert settings_of(map(Assignment.parse, texts), ["webshop", "echo", "frozenlake"]) == {
-        "webshop": {"mode": "faithful"},
+        "webshop": {"mode": "faithful", "seed": "3"},
         "echo": {"length": "3"},
         "frozenlake": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("webshop.mode=fixed", "webshop.mode=faithful"),
+        ("alfworld.task_types=[pick_two_obj_and_place]", "alfworld.task_types=[look_at_obj_in_light]"),
+        ("echo.step_timeout_s=1", "echo.step_timeout_s=2"),
+    ],
+)
+def test_assignments_that_contradict_each_other_are_refused_with_both_values(first: str, second: str) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        settings_of(map(Assignment.parse, [first, second]), ["webshop", "alfworld", "echo"])
+    assert f"--set {first} and --set {second} contradict each other" in str(caught.value)
+    assert f"--set {first.partition('=')[0]}=A,B" in str(caught.value)
 
 
 def test_an_assignment_to_a_spec_that_is_not_served_names_the_nearest() -> None:

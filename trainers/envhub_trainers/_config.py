@@ -9,14 +9,16 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
-__all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Config", "ConfigRefused", "read", "value_of"]
+from envhub_trainers._settings import OutcomeReward, Reward, RolloutTable
+
+__all__ = ["ALGORITHMS", "PRESETS", "Algorithm", "Config", "ConfigRefused", "read", "values_of"]
 
 Algorithm = Literal["grpo", "ppo", "rloo", "reinforce", "dr_grpo"]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
@@ -133,7 +135,9 @@ class LogsTable(_Table, frozen=True, kw_only=True):
     """Where numbers go, beside the terminal, `metrics.jsonl` and TensorBoard."""
 
     wandb_project: str | None = None
-    """Needs WANDB_API_KEY in the environment."""
+    """A project of Weights & Biases; needs WANDB_API_KEY in the environment."""
+    mlflow_uri: str | None = None
+    """A server or store of MLflow: `http://…`, `sqlite:///FILE`; the experiment is MLFLOW_EXPERIMENT_NAME."""
     every: Count = 1
     """Steps between entries."""
 
@@ -154,8 +158,9 @@ class Config(_Table, frozen=True, kw_only=True):
     train: TrainTable = TrainTable()
     resources: ResourcesTable = ResourcesTable()
     logs: LogsTable = LogsTable()
-    rollout: dict[str, Any] = {}
-    """How episodes are played: the keys of `RolloutSettings`, without hubs and env."""
+    rollout: RolloutTable = RolloutTable()
+    reward: list[Reward] = msgspec.field(default_factory=lambda: [OutcomeReward()])
+    """The parts of an episode's reward, which are added up."""
     openrlhf: list[str] = []
     """Flags for OpenRLHF, as they are."""
 
@@ -164,6 +169,19 @@ class Config(_Table, frozen=True, kw_only=True):
         """Steps of the whole run."""
         return self.data.tasks // self.train.prompts_per_step * self.data.epochs
 
+    @property
+    def episodes_per_step(self) -> int:
+        """Episodes whose rollouts are one step."""
+        return self.train.prompts_per_step * self.train.samples_per_prompt
+
+
+ELSEWHERE = {
+    "env": "it is env, at the top",
+    "hubs": "it is hub.urls",
+    "reward": "it is reward, a list at the top: [[reward]]",
+    "token": "it is ENVHUB_TOKEN in the environment",
+}
+"""What the agent executor is told of which another key, or none, is the place in a run's configuration."""
 
 _GPU = {"device": "gpu", "dtype": "bf16", "gpus": 8, "zero_stage": 3}
 _LARGE = {"prompts_per_step": 128, "batch_size": 128, "micro_batch_size": 2, "max_tokens": 8192}
@@ -222,12 +240,26 @@ def read(file: Path | None, flags: Mapping[str, Any], base: Mapping[str, Any] | 
     return msgspec.structs.replace(config, output=f"runs/{name}-{config.algorithm}")
 
 
-def value_of(text: str) -> tuple[str, Any]:
-    """Take `KEY=VALUE` apart. The value is TOML; what is no TOML is a string.
+def values_of(texts: Iterable[str]) -> dict[str, Any]:
+    """Read each `KEY=VALUE`. A value is TOML; what is no TOML is a string.
 
     Raises:
-        ConfigRefused: There is no key or no value.
+        ConfigRefused: There is no key or no value, or two for one key contradict each other.
     """
+    values: dict[str, Any] = {}
+    said: dict[str, str] = {}
+    for text in texts:
+        key, value = _value_of(text)
+        before = said.setdefault(key, text)
+        if values.setdefault(key, value) != value:
+            raise ConfigRefused(
+                f"--set {before} and --set {text} contradict each other: leave one out; "
+                f'a list is written as one, as in --set \'{key}=["A", "B"]\''
+            )
+    return values
+
+
+def _value_of(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise ConfigRefused(f"--set takes KEY=VALUE, as in --set train.lr=1e-5, not {text!r}")
@@ -263,8 +295,15 @@ def _explained(message: str) -> str:
     said, _, path = message.partition(" - at `$")
     place = path.rstrip("`").lstrip(".").removesuffix("[...]")
     unknown = re.search(r"unknown field `(.*)`", said)
+    if place.startswith("reward[") and place.endswith("].type"):
+        kinds = [str(kind.__struct_config__.tag) for kind in get_args(Reward)]
+        return f"{place}: {said[0].lower()}{said[1:]}; there are {', '.join(kinds)}"
     if unknown is None:
         return f"{place}: {said[0].lower()}{said[1:]}" if place else said
+    if place.startswith("reward["):
+        return f"{place}.{unknown[1]}: no such key of a part of that type"
+    if place == "rollout" and unknown[1] in ELSEWHERE:
+        return f"rollout.{unknown[1]}: is no key of this table: {ELSEWHERE[unknown[1]]}"
     table: Any = Config
     for name in filter(None, place.split(".")):
         table = next(field.type for field in msgspec.structs.fields(table) if field.name == name)

@@ -17,7 +17,7 @@ import msgspec
 from envhub_sdk import EnvInfo
 from envhub_trainers._actions import Form, form
 from envhub_trainers._chat import Message
-from envhub_trainers._prompts import Prompt, View, prompt, shown, usual_form
+from envhub_trainers._prompts import Prompt, View, answers_allowed, prompt, shown, usual_form
 from envhub_trainers._runs import Episode
 
 SILENT = "I act on what I see."
@@ -48,11 +48,8 @@ class Style:
         self.prompt: Prompt = prompt(prompt_name, served.name)
         self.form: Form = form(form_name or usual_form(served.name))
         self.facts = {"prompt": prompt_name, "form": self.form.name}
-        limits = [
-            limit for limit in (int(served.limits.get("max_episode_steps", 0)), max_steps or 0) if limit
-        ]
-        self.turns = min(limits, default=0)
-        """How many answers an episode has room for; 0: no limit is known."""
+        self.turns = answers_allowed(served, max_steps)
+        """How many answers an episode has room for; None: no limit is known."""
 
 
 class Conversation:
@@ -71,7 +68,7 @@ class Conversation:
 
     def see(self, observation: Any, info: dict[str, Any], problem: str | None = None) -> None:
         """Tell the agent what there is to see, and why its last answer was of no use."""
-        left = max(1, self._style.turns - self._turn)
+        left = None if self._style.turns is None else max(1, self._style.turns - self._turn)
         view = View(observation, info, self._turn, left, problem, self._seen)
         self._seen = observation
         self.messages.append({"role": "user", "content": self._style.prompt.message(view)})
@@ -79,7 +76,7 @@ class Conversation:
     @property
     def over(self) -> bool:
         """Whether there is no room for another answer."""
-        return 0 < self._style.turns <= self._turn
+        return self._style.turns is not None and self._style.turns <= self._turn
 
     def say(self, answer: str) -> None:
         """Take the agent's answer."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import signal
+import statistics
 import subprocess
 import sys
 import threading
@@ -28,6 +29,7 @@ import msgspec
 from envhub_sdk import EnvHubError, Hub
 from envhub_trainers import _dataset, _metrics, _rules
 from envhub_trainers._config import Config, ConfigRefused
+from envhub_trainers._mlflow import MlflowRun
 from envhub_trainers._plan import Plan, RunFolder, plan
 from envhub_trainers._processes import Family
 from envhub_trainers._settings import RolloutSettings
@@ -43,6 +45,8 @@ LINES_KEPT = 30
 """Of OpenRLHF's last words, for the report of a run that failed."""
 
 Say = Callable[[str], None]
+Progress = Callable[[int, int], None]
+"""Is told after each step how many are done, and of how many."""
 
 
 class RunFailed(RuntimeError):
@@ -60,6 +64,10 @@ class Summary:
     """The numbers of its first step."""
     last: Mapping[str, float]
     """The numbers of its last step."""
+    env_wait_share: float
+    """Share of the episodes' time that passed waiting for the environment, over all steps."""
+    tokens_per_s: float
+    """Tokens that were sampled in a second of rollouts, over all steps."""
 
 
 def saved(output: str) -> dict[str, Any]:
@@ -88,13 +96,21 @@ def dry_run(config: Config, *, resume: bool = False) -> Plan:
     return plan(config, rollout, RunFolder(Path(config.output)), resume=resume)
 
 
-def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> Summary:
+def launch(
+    config: Config,
+    *,
+    resume: bool,
+    say: Say,
+    progress: Progress = lambda done, of: None,
+    verbose: bool = False,
+) -> Summary:
     """Train, and wait for the end of it.
 
     Args:
         config: What.
         resume: Go on from the last checkpoint in the run's folder.
         say: Is told what happens, line by line.
+        progress: Is told how far it is.
         verbose: Tell all that OpenRLHF prints, which is in the run's `train.log` anyway.
 
     Raises:
@@ -105,6 +121,8 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
     rollout = _rules.check(config)
     if importlib.util.find_spec("openrlhf") is None:
         raise ConfigRefused(f"OpenRLHF is not installed. On CPUs: {INSTALL}")
+    if not Path(config.model).is_dir():
+        _rules.check(msgspec.structs.replace(config, model=_description(config.model)))
     folder = RunFolder(Path(config.output))
     if folder.config.exists() and not resume:
         raise ConfigRefused(
@@ -112,7 +130,7 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
         )
     folder.path.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with _sigterm_as_interrupt(), Family() as family:
+    with _sigterm_as_interrupt(), _no_claim_without_a_step(folder), Family() as family:
         urls, env = _find_hub(config, folder, family, say)
         _write(config, msgspec.structs.replace(rollout, hubs=urls, env=env), folder, resume)
         made = plan(config, rollout, folder, resume=resume)
@@ -123,13 +141,43 @@ def launch(config: Config, *, resume: bool, say: Say, verbose: bool = False) -> 
         )
         say(f"everything OpenRLHF says is in {folder.log}; the first step takes a while: Ray and vLLM start")
         program = [sys.executable, "-m", "envhub_trainers._driver", str(folder.plan)]
-        process = family.start(program, made.environment)
-        status, last_words = _follow(process, config, folder, say, verbose)
+        with _mlflow(config, folder) as mlflow:
+            process = family.start(program, made.environment)
+            status, last_words = _follow(process, config, folder, mlflow, say, progress, verbose)
+            if mlflow is not None:
+                mlflow.ended_well = status == 0
     if status != 0:
         raise RunFailed(
             f"OpenRLHF ended with status {status}. Its last words, of {folder.log}:\n" + "\n".join(last_words)
         )
     return _summary(folder, time.monotonic() - started)
+
+
+def _description(model: str) -> str:
+    """The folder in Hugging Face's cache that has a model's config.json, which is fetched where need be.
+
+    Raises:
+        ConfigRefused: There is no such model, or nobody who could be asked.
+    """
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return str(Path(hf_hub_download(model, "config.json")).parent)
+    except (OSError, ValueError) as error:
+        raise ConfigRefused(
+            f"model: there is no folder {model}, and Hugging Face does not give a model of that name: "
+            + str(error).strip().partition("\n")[0]
+        ) from error
+
+
+@contextmanager
+def _no_claim_without_a_step(folder: RunFolder) -> Iterator[None]:
+    """Where nothing was trained there is nothing to go on with: the folder is free for another try."""
+    try:
+        yield
+    finally:
+        if not _steps(folder) and not any(folder.checkpoints.glob("*")):
+            folder.config.unlink(missing_ok=True)
 
 
 def _find_hub(config: Config, folder: RunFolder, family: Family, say: Say) -> tuple[list[str], str]:
@@ -178,7 +226,13 @@ def _write(config: Config, rollout: RolloutSettings, folder: RunFolder, resume: 
 
 
 def _follow(
-    process: subprocess.Popen[str], config: Config, folder: RunFolder, say: Say, verbose: bool
+    process: subprocess.Popen[str],
+    config: Config,
+    folder: RunFolder,
+    mlflow: MlflowRun | None,
+    say: Say,
+    progress: Progress,
+    verbose: bool,
 ) -> tuple[int, list[str]]:
     """Read what OpenRLHF prints until it ends: all of it into the log, its steps to the user."""
     kept: deque[str] = deque(maxlen=LINES_KEPT)
@@ -196,7 +250,12 @@ def _follow(
                 found = None
             if found is not None:
                 recent.append(found)
+                found = found | _metrics.pace(found, config.episodes_per_step)
                 _metrics.append(found, metrics)
+                if mlflow is not None:
+                    mlflow.log(found)
+                if "timing/step_total" in found:
+                    progress(int(found["step"]), config.steps)
             if verbose:
                 say(line.rstrip())
             elif found is not None and "step" in found:
@@ -204,7 +263,7 @@ def _follow(
     return process.wait(), list(kept)
 
 
-SHOWN = ("reward", "success", "turns", "masked", "kl", "ppo_clip_ratio", "env_wait_share")
+SHOWN = ("reward", "success", "turns", "masked", "kl", "ppo_clip_ratio", "env_wait_share", "tokens_per_s")
 
 
 def _line(found: Mapping[str, float], steps: int, seconds: float) -> str:
@@ -222,10 +281,45 @@ def _line(found: Mapping[str, float], steps: int, seconds: float) -> str:
 
 
 def _summary(folder: RunFolder, seconds: float) -> Summary:
-    steps = [row for row in _metrics.rows(folder.metrics) if "timing/step_total" in row]
+    steps = _steps(folder)
     if not folder.model.is_dir() or not steps:
         raise RunFailed(f"OpenRLHF ended well and left no model at {folder.model}: see {folder.log}")
-    return Summary(folder.model, int(steps[-1]["step"]), seconds, steps[0], steps[-1])
+    shares = [step["env_wait_share"] for step in steps if "env_wait_share" in step]
+    rates = [step["tokens_per_s"] for step in steps if "tokens_per_s" in step]
+    return Summary(
+        folder.model,
+        int(steps[-1]["step"]),
+        seconds,
+        steps[0],
+        steps[-1],
+        env_wait_share=statistics.fmean(shares or [0.0]),
+        tokens_per_s=statistics.fmean(rates or [0.0]),
+    )
+
+
+def _steps(folder: RunFolder) -> list[_metrics.Metrics]:
+    """The numbers of the steps that were finished."""
+    return [row for row in _metrics.rows(folder.metrics) if "timing/step_total" in row]
+
+
+@contextmanager
+def _mlflow(config: Config, folder: RunFolder) -> Iterator[MlflowRun | None]:
+    """The run in MLflow, where that was asked for; it has failed unless it is said to have ended well."""
+    if config.logs.mlflow_uri is None:
+        yield None
+        return
+    tables = {"train": config.train, "resources": config.resources, "data": config.data}
+    parameters = {
+        f"{table}.{key}": value
+        for table, values in tables.items()
+        for key, value in msgspec.structs.asdict(values).items()
+    }
+    about = {"algorithm": config.algorithm, "env": config.env, "model": config.model}
+    run = MlflowRun(config.logs.mlflow_uri, folder.path.name, folder.mlflow, about | parameters)
+    try:
+        yield run
+    finally:
+        run.close()
 
 
 @contextmanager

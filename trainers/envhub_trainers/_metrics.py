@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["Metrics", "from_line", "rows"]
+__all__ = ["Metrics", "append", "from_line", "pace", "rows"]
 
 Metrics = dict[str, float]
 
@@ -36,6 +36,12 @@ def from_line(line: str) -> Metrics | None:
             "weights/seconds": float(found[3]),
         }
     return None
+
+
+def pace(metrics: Metrics, episodes: int) -> Metrics:
+    """What follows from the numbers of a step: the tokens that were sampled in a second of its rollouts."""
+    seconds, tokens = metrics.get("timing/generation"), metrics.get("sampled_tokens")
+    return {"tokens_per_s": tokens * episodes / seconds} if tokens is not None and seconds else {}
 
 
 def append(metrics: Metrics, out: TextIO) -> None:

@@ -49,6 +49,7 @@ class RunFolder:
         self.plan = self.path / "plan.json"
         self.log = self.path / "train.log"
         self.metrics = self.path / "metrics.jsonl"
+        self.mlflow = self.path / "mlflow.run"
         self.hub_log = self.path / "hub.log"
         self.checkpoints = self.path / "checkpoints"
         self.tensorboard = self.path / "tensorboard"

@@ -26,8 +26,8 @@ class View:
     info: Mapping[str, Any]
     turn: int
     """Answers the model has given."""
-    turns_left: int
-    """Answers it may still give, this one included."""
+    turns_left: int | None
+    """Answers it may still give, this one included; None: as many as it likes."""
     problem: str | None = None
     """Why the last answer could not be used."""
     previous: Any = None
@@ -66,6 +66,19 @@ def prompt(name: str, env: str) -> Prompt:
         )
     made: Prompt = _hooks.load(name)()
     return made
+
+
+def answers_allowed(env: EnvInfo, most: int | None) -> int | None:
+    """How many answers an episode has room for; None: no limit is known.
+
+    An answer that can't be used costs one as well, so the environment's own limit of steps is one of answers.
+
+    Args:
+        env: The environment.
+        most: What else limits them.
+    """
+    own = int(env.limits.get("max_episode_steps", 0))
+    return min((limit for limit in (own, most) if limit), default=None)
 
 
 def usual_form(env: str) -> str:
@@ -133,15 +146,24 @@ class WebShop:
 
 @dataclass(frozen=True, slots=True)
 class FrozenLake:
-    """For FrozenLake: the rules, then the grid with the number of the turn and what is left of them."""
+    """For FrozenLake: the rules, then what is seen with the number of the turn and what is left of them."""
 
     example: str = "right"
 
     def system(self, env: EnvInfo, form: Form) -> str:
         """What it is told beforehand."""
+        if env.config.get("observation") == "coordinates":
+            seen = (
+                "You see the size of the lake and where you, the goal and the holes are: row,column, from 0, "
+                "rows from top to bottom and columns from left to right. All else is ice. "
+            )
+        else:
+            seen = (
+                "You see it as a grid: P is you, _ is ice, O is a hole, G is the goal; X is you in a hole, "
+                "√ is you on the goal. "
+            )
         return (
-            "You walk over a frozen lake, seen as a grid. Reach the goal in as few moves as you can.\n"
-            "P is you, _ is ice, O is a hole, G is the goal; X is you in a hole, √ is you on the goal. "
+            f"You walk over a frozen lake. Reach the goal in as few moves as you can.\n{seen}"
             "Falling into a hole ends the walk without a reward, reaching the goal brings 1. A move against "
             "the border leaves you where you are.\n"
             "An action is one of left, down, right, up.\n" + form.instruction.format(example=self.example)
@@ -154,7 +176,8 @@ class FrozenLake:
             lines.append(f"Your answer could not be used: {view.problem}.")
         elif view.turn and view.observation == view.previous:
             lines.append("You are where you were: that move had no effect.")
-        lines.append(f"Moves left: {view.turns_left}. What is your next action?")
+        left = "" if view.turns_left is None else f"Moves left: {view.turns_left}. "
+        lines.append(f"{left}What is your next action?")
         return "\n".join(lines)
 
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from envhub_sdk import AsyncEnv, BodyTooLarge, InvalidAction
 from envhub_trainers._actions import Form, FormatError, fit
 from envhub_trainers._chat import Chat
-from envhub_trainers._prompts import Prompt, View
+from envhub_trainers._prompts import Prompt, View, answers_allowed
 
 __all__ = [
     "Agent",
@@ -38,6 +38,8 @@ __all__ = [
     "Start",
     "Turn",
 ]
+
+T = TypeVar("T")
 
 SHORTEST_ANSWER = 1
 """Room, in tokens, below which a model is not asked any more."""
@@ -80,7 +82,7 @@ class Limits:
     max_tokens: int
     """Of the whole conversation: the model's context."""
     max_turns: int
-    """Answers of the model, with those that could not be used."""
+    """Answers of the model, with those that could not be used; the environment may allow fewer."""
     max_turn_tokens: int | None = None
     """Of one answer; None: whatever the context has room for."""
 
@@ -149,7 +151,7 @@ class Rollout:
     truncated_by: str | None = None
     """"environment", "turns", "context" or "time"."""
     env_s: float = 0.0
-    """Seconds spent waiting for the environment."""
+    """Seconds until the environment's answers were there, the reset's included."""
     engine_s: float = 0.0
     """Seconds spent waiting for the engine."""
 
@@ -186,6 +188,7 @@ class Episode:
         self._env = env
         self._agent = agent
         self._engine = engine
+        self._max_turns = answers_allowed(env.env_info, agent.limits.max_turns) or agent.limits.max_turns
         self._ends_at: float | None = None
         self._info: Mapping[str, Any] = {}
         self._before: Any = None
@@ -199,11 +202,7 @@ class Episode:
         into, start = self.rollout, self._start
         options = {"task": start.task, "split": start.split}
         given = {name: value for name, value in options.items() if value is not None}
-        began = time.perf_counter()
-        try:
-            into.final, self._info = await self._env.reset(seed=start.seed, options=given)
-        finally:
-            into.env_s += time.perf_counter() - began
+        into.final, self._info = await self._timed(lambda: self._env.reset(seed=start.seed, options=given))
         into.session, into.seed = self._env.session_id, self._env.episode_seed
         into.task = self._info.get("task", into.task)
 
@@ -254,18 +253,33 @@ class Episode:
 
     async def _step(self, turn: Turn) -> None:
         into = self.rollout
-        began = time.perf_counter()
         try:
             async with asyncio.timeout_at(self._ends_at):
-                observation, reward, terminated, truncated, info = await self._env.step(turn.action)
+                observation, reward, terminated, truncated, info = await self._timed(
+                    lambda: self._env.step(turn.action)
+                )
         except TimeoutError as error:
             raise OutOfTime("the episode's time was over before the environment's step was") from error
-        finally:
-            into.env_s += time.perf_counter() - began
         self._before, into.final, self._info = into.final, observation, info
         turn.reward, turn.info, into.terminated = reward, info, terminated
         if truncated and not terminated:
             into.truncated_by = "environment"
+
+    async def _timed(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Wait for the environment, and add up how long its answer took.
+
+        In a task of its own, whose clock stops when the answer is there: answers come many at a time, and
+        what the other episodes compute before this one goes on is no time of the environment.
+        """
+
+        async def waiting() -> T:
+            began = time.perf_counter()
+            try:
+                return await ask()
+            finally:
+                self.rollout.env_s += time.perf_counter() - began
+
+        return await asyncio.create_task(waiting())
 
     # -- the model ----------------------------------------------------------------------------------
 
@@ -314,15 +328,13 @@ class Episode:
         into = self.rollout
         if into.terminated or into.truncated_by:
             return True
-        if len(into.turns) >= self._agent.limits.max_turns:
+        if len(into.turns) >= self._max_turns:
             into.truncated_by = "turns"
         return into.truncated_by is not None
 
     def _view(self, problem: str | None) -> View:
         turns = len(self.rollout.turns)
-        return View(
-            self.rollout.final, self._info, turns, self._agent.limits.max_turns - turns, problem, self._before
-        )
+        return View(self.rollout.final, self._info, turns, self._max_turns - turns, problem, self._before)
 
 
 def _check(sampled: Generation, most: int) -> None:

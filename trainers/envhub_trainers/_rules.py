@@ -9,8 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from envhub_trainers._config import Config, ConfigRefused
-from envhub_trainers._settings import RolloutSettings, SettingsRefused, convert
+from envhub_trainers._settings import RolloutSettings, SettingsRefused, check_rewards
 
 __all__ = ["check", "known_flags"]
 
@@ -47,7 +49,7 @@ OURS = {
     "--ds.zero_stage": "resources.zero_stage",
     "--ref.num_gpus_per_node": "resources.gpus",
     "--ref.num_nodes": "resources.nodes",
-    "--reward.remote_url": "rollout.reward, with a part of type model",
+    "--reward.remote_url": "reward, with a part of type model",
     "--train.agent_func_path": "rollout",
     "--train.batch_size": "train.batch_size",
     "--train.colocate_all": "resources.colocate",
@@ -70,17 +72,19 @@ def check(config: Config) -> RolloutSettings:
     Raises:
         ConfigRefused: It does not go together; the message names the keys.
     """
-    for rule in (_algorithm, _batches, _placement, _device, _model, _evaluation, _passed_through):
+    for rule in (_algorithm, _batches, _placement, _device, _model, _evaluation, _loggers, _passed_through):
         for problem in rule(config):
             raise ConfigRefused(problem)
-    for key in ("hubs", "env"):
-        if key in config.rollout:
-            raise ConfigRefused(f"rollout.{key}: is set by {'hub.urls' if key == 'hubs' else 'env'}")
     try:
-        hubs = config.hub.urls or ["http://127.0.0.1"]
-        return convert({**config.rollout, "hubs": hubs, "env": config.env}, "rollout")
+        check_rewards(config.reward)
     except SettingsRefused as error:
         raise ConfigRefused(str(error)) from error
+    return RolloutSettings(
+        hubs=config.hub.urls or ["http://127.0.0.1"],
+        env=config.env,
+        reward=config.reward,
+        **msgspec.structs.asdict(config.rollout),
+    )
 
 
 def known_flags() -> set[str] | None:
@@ -113,7 +117,7 @@ def _algorithm(config: Config) -> Iterator[str]:
 def _batches(config: Config) -> Iterator[str]:
     train, resources = config.train, config.resources
     ranks = resources.nodes * resources.gpus
-    episodes = train.prompts_per_step * train.samples_per_prompt
+    episodes = config.episodes_per_step
     if train.batch_size % (train.micro_batch_size * ranks):
         yield (
             f"train.batch_size: {train.batch_size} can't be shared by {ranks} process(es) in batches of "
@@ -189,6 +193,21 @@ def _evaluation(config: Config) -> Iterator[str]:
     data = config.data
     if data.eval_tasks and data.eval_samples > 1 and data.eval_temperature == 0:
         yield "data.eval_samples: without a temperature all episodes of a task are the same: 1"
+
+
+def _loggers(config: Config) -> Iterator[str]:
+    logs = config.logs
+    if logs.wandb_project and not _installed("wandb"):
+        yield "logs.wandb_project: wandb is not installed: pip install wandb"
+    if logs.mlflow_uri and not _installed("mlflow"):
+        yield "logs.mlflow_uri: MLflow is not installed: pip install 'envhub[mlflow]'"
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ValueError:  # somebody has said in sys.modules that it isn't
+        return False
 
 
 def _passed_through(config: Config) -> Iterator[str]:

@@ -106,18 +106,19 @@ class Sample:
         rollout = self.rollout
         played = not self.masked
         turns = len(rollout.turns)
-        lived = rollout.env_s + rollout.engine_s
+        lived = self.seconds - self.waited_s
         return {
             "success": float(played and rollout.success),
             "env_return": rollout.episode_return if played else 0.0,
             "turns": float(turns),
+            "sampled_tokens": float(sum(turn.end - turn.start for turn in rollout.turns)),
             "invalid_actions": float(sum(turn.invalid for turn in rollout.turns)),
             "format_errors": float(sum(not turn.well_formed for turn in rollout.turns)),
             "truncated_by_limit": float(rollout.truncated_by in ("turns", "context", "time")),
             "masked": float(self.masked),
             "faults": float(len(self.faults)),
             "env_wait_s": rollout.env_s,
-            "env_wait_share": rollout.env_s / lived if lived else 0.0,
+            "env_wait_share": rollout.env_s / lived if lived > 0.0 else 0.0,
             "episode_s": self.seconds,
             "replica_wait_s": self.waited_s,
             "engine_wait_s": rollout.engine_s,

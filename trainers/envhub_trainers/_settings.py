@@ -20,8 +20,10 @@ __all__ = [
     "OutcomeReward",
     "Reward",
     "RolloutSettings",
+    "RolloutTable",
     "SettingsRefused",
     "StepPenalty",
+    "check_rewards",
     "convert",
     "read",
 ]
@@ -88,15 +90,9 @@ class ModelReward(_Part, frozen=True, kw_only=True, tag="model"):
 Reward = OutcomeReward | FormatReward | StepPenalty | FunctionReward | ModelReward
 
 
-class RolloutSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything the agent executor is told."""
+class RolloutTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How episodes are played: the table `rollout` of a run's configuration."""
 
-    hubs: Annotated[list[str], Meta(min_length=1)]
-    """URLs of the hubs; they serve the same environment."""
-    env: str
-    """Name of the environment."""
-    token: str | None = None
-    """Bearer token of the hubs; None: ENVHUB_TOKEN."""
     labels: dict[str, str] = {}
     """Labels of the sessions, to find them in the hubs' records."""
 
@@ -115,9 +111,6 @@ class RolloutSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Seconds from an episode's first observation to its end, with what was tried again meanwhile; and how
     long a hub may take to find a replica for it."""
 
-    reward: list[Reward] = msgspec.field(default_factory=lambda: [OutcomeReward()])
-    """The parts of the reward, which are added up."""
-
     episode_retries: Annotated[int, Meta(ge=0)] = 3
     """How often an episode is played again, on a fresh session, after a fault of the infrastructure."""
     max_masked_share: Share = 0.25
@@ -129,6 +122,19 @@ class RolloutSettings(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     records: str | None = None
     """Folder that gets every rollout, with what was said and the parts of its reward; None: none is kept."""
+
+
+class RolloutSettings(RolloutTable, frozen=True, kw_only=True):
+    """Everything the agent executor is told."""
+
+    hubs: Annotated[list[str], Meta(min_length=1)]
+    """URLs of the hubs; they serve the same environment."""
+    env: str
+    """Name of the environment."""
+    token: str | None = None
+    """Bearer token of the hubs; None: ENVHUB_TOKEN."""
+    reward: list[Reward] = msgspec.field(default_factory=lambda: [OutcomeReward()])
+    """The parts of the reward, which are added up."""
 
 
 def read(path: Path) -> RolloutSettings:
@@ -155,24 +161,27 @@ def convert(found: Any, where: str = "settings") -> RolloutSettings:
         settings = msgspec.convert(found, RolloutSettings)
     except msgspec.ValidationError as error:
         raise SettingsRefused(f"{where}: {error}") from error
-    _check_rewards(settings.reward, where)
+    try:
+        check_rewards(settings.reward)
+    except SettingsRefused as error:
+        raise SettingsRefused(f"{where}: {error}") from error
     return settings
 
 
-def _check_rewards(parts: Sequence[Reward], where: str) -> None:
+def check_rewards(parts: Sequence[Reward]) -> None:
+    """Refuse parts of a reward that can't be used.
+
+    Raises:
+        SettingsRefused: The message begins with the key.
+    """
     if not parts:
-        raise SettingsRefused(
-            f"{where}: reward has no part: nothing would be learned; leave it out for the outcome"
-        )
+        raise SettingsRefused("reward: has no part: nothing would be learned; leave it out for the outcome")
     names = [part.called for part in parts]
     for place, part in enumerate(parts):
+        key = f"reward[{place}]"
         if not math.isfinite(part.weight):
-            raise SettingsRefused(
-                f"{where}: reward[{place}].weight is {part.weight}: it has to be a finite number"
-            )
+            raise SettingsRefused(f"{key}.weight: is {part.weight}: it has to be a finite number")
         if part.clip is not None and not part.clip[0] <= part.clip[1]:
-            raise SettingsRefused(f"{where}: reward[{place}].clip is {list(part.clip)}: smallest value first")
+            raise SettingsRefused(f"{key}.clip: is {list(part.clip)}: smallest value first")
         if names.index(part.called) != place:
-            raise SettingsRefused(
-                f"{where}: two parts of the reward are called {part.called!r}: give one a name"
-            )
+            raise SettingsRefused(f"{key}.name: another part is called {part.called!r} too: give one a name")

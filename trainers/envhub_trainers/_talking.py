@@ -55,7 +55,7 @@ class Talker:
         self._form = style.form
         self._space = spaces.from_json(style.served.action.get("space"))
         self._conversation = Conversation(style)
-        self._limited = style.turns > 0
+        self._limited = style.turns is not None
         self._taken = False  # whether the last answer was used
 
     async def __call__(self, observation: Any, info: dict[str, Any]) -> Any:

@@ -5,26 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Union
 
-from envhub_alfworld import generate
+from envhub_alfworld import folder, generate
 from envhub_alfworld.errors import DataError, UnknownTask
-from envhub_alfworld.game import Game, parse
+from envhub_alfworld.folder import SPLITS
+from envhub_alfworld.game import Game
 from envhub_alfworld.household import TASKS, Household
 
-SPLITS = ("train", "valid_seen", "valid_unseen")
-"""The splits of the official data."""
-
-_FOLDER = "json_2.1.1"
-_GAME = "game.tw-pddl"
-_TRAJECTORY = "traj_data.json"
-_TOLD = 3
-"""How many files a message names."""
 _log = logging.getLogger(__name__)
 _Source = Union[Path, Household]
 
@@ -52,12 +43,15 @@ class Library:
     Attributes:
         name: ``embedded`` or the folder.
         digest: ``sha256:`` and the digest over the ids and contents of all games.
-        entries: Split to its games, ordered by id in a folder, by number in the embedded set.
+        left_out: How many games of the folder the original doesn't play, and why; empty for none.
+        entries: Split to its games, ordered by the name of their trial: embedded and generated ones as they
+            were made, the task types in turns.
     """
 
-    def __init__(self, name: str, digest: str, entries: Iterable[Entry]) -> None:
+    def __init__(self, name: str, digest: str, entries: Iterable[Entry], left_out: str = "") -> None:
         self.name = name
         self.digest = digest
+        self.left_out = left_out
         self.entries: dict[str, list[Entry]] = {split: [] for split in SPLITS}
         for entry in entries:
             self.entries[entry.split].append(entry)
@@ -104,7 +98,7 @@ class Library:
             UnknownTask: There is no such task.
         """
         source = self._entry(task_id).source
-        return json.dumps(generate.game(source)) if isinstance(source, Household) else source / _GAME
+        return json.dumps(generate.game(source)) if isinstance(source, Household) else source / folder.GAME
 
     def _entry(self, task_id: Any) -> Entry:
         entry = self._ids.get(task_id) if isinstance(task_id, str) else None
@@ -144,7 +138,25 @@ def open_library(data_dir: str = "", task_types: Sequence[str] = ()) -> Library:
     if unknown:
         raise DataError(f"task_types: there is no {unknown[0]!r}. The task types are {', '.join(TASKS)}")
     kept = tuple(task_types) or tuple(TASKS)
-    return _read(Path(data_dir).expanduser(), kept) if data_dir else _embedded(kept)
+    return _of_folder(Path(data_dir).expanduser(), kept) if data_dir else _embedded(kept)
+
+
+def _of_folder(place: Path, task_types: Sequence[str]) -> Library:
+    contents = folder.read(place)
+    digest = hashlib.sha256()
+    entries = []
+    for game in contents.games:
+        if game.task_type in task_types:
+            digest.update(f"{game.id}\n".encode() + game.digest)
+            entries.append(Entry(game.id, game.split, game.task_type, game.folder))
+    left_out = contents.summary()
+    if folder.MISSING in contents.left_out:
+        _log.warning("%s: left out, as published: %s", place, left_out)
+    if not entries:
+        kinds = "" if set(task_types) == set(TASKS) else f" of {', '.join(task_types)}"
+        why = f"; left out, as published: {left_out}" if left_out else ""
+        raise DataError(f"{place}: there are no games{kinds}{why}. {folder.NEXT}")
+    return Library(str(place), f"sha256:{digest.hexdigest()}", entries, left_out)
 
 
 def _embedded(task_types: Sequence[str]) -> Library:
@@ -156,86 +168,6 @@ def _embedded(task_types: Sequence[str]) -> Library:
         if entry.task_type in task_types:
             entries.append(entry)
     return Library("embedded", f"sha256:{digest.hexdigest()}", entries)
-
-
-def _read(folder: Path, task_types: Sequence[str]) -> Library:
-    """Find the games of a folder: the same ones that the original plays."""
-    root = folder / _FOLDER if (folder / _FOLDER).is_dir() else folder
-    if not root.is_dir():
-        raise DataError(f"data_dir: there is no folder {folder}. {_NEXT}")
-    split = any((root / name).is_dir() for name in SPLITS)
-    itself = Path(os.path.abspath(root)).name
-    whole = itself if itself in SPLITS else "train"
-    digest = hashlib.sha256()
-    entries, without, problems = [], [], []
-    for place in _places(root):
-        named = place.parts[0] if split else whole
-        kind = place.parent.name.partition("-")[0]
-        if named not in SPLITS or kind not in task_types or re.search("movable|Sliced", str(place)):
-            continue
-        if not (root / place / _GAME).exists():
-            without.append(str(root / place))
-            continue
-        try:
-            content = _solvable(root / place)
-        except DataError as reason:
-            problems.append(str(reason))
-            continue
-        if content is not None:
-            task_id = str(place) if split else f"{whole}/{place}"
-            digest.update(f"{task_id}\n".encode() + content)
-            entries.append(Entry(task_id, named, kind, root / place))
-    if problems:
-        raise DataError(f"{_listed(problems, 'games are damaged')}. {_MEND}")
-    if without:
-        _log.warning("%s", _listed([f"{one}: there is no {_GAME}" for one in without], "games are left out"))
-    if not entries:
-        raise DataError(f"{folder}: there are no games of {', '.join(task_types)}. {_NEXT}")
-    return Library(str(folder), f"sha256:{digest.hexdigest()}", entries)
-
-
-def _places(root: Path) -> list[Path]:
-    """Return the folders below a folder that have a file of a game, in order."""
-    found = (Path(folder) for folder, _, files in os.walk(root) if not {_GAME, _TRAJECTORY}.isdisjoint(files))
-    return sorted(folder.relative_to(root) for folder in found)
-
-
-def _solvable(folder: Path) -> bytes | None:
-    """Return the content of a game's file, None of a game that is not marked as solvable.
-
-    Raises:
-        DataError: It, or the file beside it, is missing or damaged; says which and how.
-    """
-    content = _content(folder / _GAME)
-    game = parse(folder / _GAME, content)
-    if not game.get("solvable"):
-        return None
-    for part in ("pddl_domain", "pddl_problem", "grammar"):
-        if not isinstance(game.get(part), str):
-            raise DataError(f"{folder / _GAME}: has no text {part!r}")
-    parse(folder / _TRAJECTORY, _content(folder / _TRAJECTORY))
-    return content
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: can't be read: {error.strerror}") from error
-
-
-def _listed(problems: Sequence[str], many: str) -> str:
-    if len(problems) == 1:
-        return problems[0]
-    more = f"; and {len(problems) - _TOLD} more" if len(problems) > _TOLD else ""
-    return f"{len(problems)} {many}: {'; '.join(problems[:_TOLD])}{more}"
-
-
-_MEND = "Fetch or generate the games again, or remove the folder of a game that you don't want"
-_NEXT = (
-    f"A game is a folder with traj_data.json and {_GAME}, below the splits {', '.join(SPLITS)}. Get the"
-    " official ones with `envhub data fetch alfworld`, or leave data_dir empty for the embedded set"
-)
 
 
 def write(
@@ -252,7 +184,7 @@ def write(
     Raises:
         DataError: The folder has games already.
     """
-    root = out / _FOLDER
+    root = out / folder.ROOT
     if any(root.glob("*/*/*")):
         raise DataError(f"{root}: there are games already. Name another folder, or remove them")
     for done, (split, household) in enumerate(generate.households(seed, sizes), 1):

@@ -7,10 +7,11 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envhub_alfworld.data import SPLITS, Library, open_library
+from envhub_alfworld.data import Library, open_library
 from envhub_alfworld.errors import EpisodeOver, InvalidAction, InvalidOptions
+from envhub_alfworld.folder import SPLITS
 from envhub_alfworld.followed import FollowedState
-from envhub_alfworld.original import Original
+from envhub_alfworld.original import Original, OriginalError
 from envhub_alfworld.planner import plan
 from envhub_alfworld.state import NOTHING, State
 
@@ -63,7 +64,7 @@ class AlfworldEnv:
 
         Raises:
             ValueError: There is no such mode or engine.
-            DataError, OriginalError: See `load_shared`.
+            DataError, InvalidOptions: See `load_shared`.
         """
         if mode not in MODES:
             raise ValueError(f"there is no mode {mode!r}. Use one of: {', '.join(MODES)}")
@@ -98,11 +99,14 @@ class AlfworldEnv:
 
         Raises:
             DataError: There is no such kind of task, there are no games, or some are damaged.
-            OriginalError: The published engine is asked for and can't be started.
+            InvalidOptions: The published engine is asked for and can't be started.
         """
         if config.get("engine") == "textworld":
             original = Original(config.get("textworld_python", ""))
-            original.start()
+            try:
+                original.start()
+            except OriginalError as reason:
+                raise InvalidOptions(str(reason)) from None
             original.close()
         return open_library(config["data_dir"], config["task_types"])
 
@@ -185,10 +189,13 @@ class AlfworldEnv:
         return self.shared.tasks(split)
 
     def data_info(self) -> dict[str, Any]:
-        """Return name and digest of the games, and how many there are in each split."""
+        """Return name and digest of the games, how many there are in each split, and which are left out."""
         library = self.shared
         games = {split: len(entries) for split, entries in library.entries.items()}
-        return {"name": library.name, "digest": library.digest, "games": games}
+        info = {"name": library.name, "digest": library.digest, "games": games}
+        if library.left_out:
+            info["note"] = f"left out, as published: {library.left_out}"
+        return info
 
     def get_state(self) -> dict[str, Any]:
         """Return the episode as JSON; `set_state` of any replica with the same games continues it."""

@@ -121,7 +121,7 @@ def test_written_games_are_found_again(tmp_path: Path, library: Library) -> None
         found = open_library(str(folder))
         assert {split: len(entries) for split, entries in found.entries.items()} == sizes
         for split in sizes:
-            first = {task["id"] for task in library.tasks(split)[: sizes[split]]}
-            assert {task["id"] for task in found.tasks(split)} == first
+            first = library.tasks(split)[: sizes[split]]
+            assert found.tasks(split) == first, "the same games, under the same ids, in the same order"
     with pytest.raises(DataError, match="there are games already"):
         write(tmp_path, 1, sizes)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from envhub_alfworld import AlfworldEnv, compare, original
 from envhub_alfworld.data import Entry, Library, open_library, write
+from envhub_alfworld.errors import InvalidOptions
 from envhub_alfworld.game import Game
 from envhub_alfworld.original import Original, OriginalError, Turn
 from envhub_alfworld.state import State
@@ -205,7 +206,7 @@ def test_games_that_the_engine_cannot_load_are_told(
 
 def test_an_engine_that_is_not_there_is_refused_when_the_games_are_loaded() -> None:
     config = {"data_dir": "", "task_types": [], "engine": "textworld", "textworld_python": "/usr/bin/false"}
-    with pytest.raises(OriginalError, match="the published engine can't be started in /usr/bin/false"):
+    with pytest.raises(InvalidOptions, match="the published engine can't be started in /usr/bin/false"):
         AlfworldEnv.load_shared(config)
-    with pytest.raises(OriginalError, match="pip install alfworld"):
+    with pytest.raises(InvalidOptions, match="pip install alfworld"):
         AlfworldEnv(engine="textworld", textworld_python="/usr/bin/false")

@@ -4,19 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from envhub_trainers._config import PRESETS, ConfigRefused, read, value_of
+from envhub_trainers._config import PRESETS, ConfigRefused, read, values_of
+from envhub_trainers._settings import FormatReward
 
 BASE = {"algorithm": "grpo", "env": "frozenlake", "model": "some/model"}
 
 
 def test_flags_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    file.write_text("[train]\nlr = 0.5\nkl_coef = 0.25\n[[rollout.reward]]\ntype = 'outcome'\n")
+    file.write_text("[train]\nlr = 0.5\nkl_coef = 0.25\n[[reward]]\ntype = 'format'\nweight = 0.5\n")
     config = read(file, {**BASE, "train.lr": 0.125})
     assert config.train.lr == 0.125
     assert config.train.kl_coef == 0.25
     assert config.train.lr_warmup == PRESETS["cpu-tiny"]["train"]["lr_warmup"]
-    assert config.rollout["reward"] == [{"type": "outcome"}]
+    assert config.reward == [FormatReward(weight=0.5)]
     assert config.output == "runs/frozenlake-grpo"
 
 
@@ -47,6 +48,19 @@ def test_the_preset_may_come_from_the_file(tmp_path: Path) -> None:
         ({"preset": "huge"}, "preset: there is no 'huge'; there are cpu-tiny, one-node-8gpu, multi-node"),
         ({"hub.urls": "http://one"}, "hub.urls: expected `array`, got `str`"),
         ({"env.name": "x"}, "env.name: env is no table"),
+        ({"rollout.max_turnz": 3}, "rollout.max_turnz: no such key; did you mean max_turns?"),
+        ({"rollout.max_turns": 0}, "rollout.max_turns: expected `int` >= 1"),
+        ({"rollout.hubs": ["http://one"]}, "rollout.hubs: is no key of this table: it is hub.urls"),
+        ({"rollout.reward": [{"type": "outcome"}]}, "rollout.reward: is no key of this table: it is reward"),
+        ({"rollout.token": "t"}, "rollout.token: is no key of this table: it is ENVHUB_TOKEN"),
+        ({"reward": {"type": "outcome"}}, "reward: expected `array`, got `object`"),
+        ({"reward": [{"type": "luck"}]}, "reward[0].type: invalid value 'luck'; there are outcome, format,"),
+        (
+            {"reward": [{"type": "outcome"}, {"type": "model"}]},
+            "reward[1]: object missing required field `url`",
+        ),
+        ({"reward": [{"type": "format", "weight": "much"}]}, "reward[0].weight: expected `float`, got `str`"),
+        ({"reward": [{"type": "format", "wait": 1}]}, "reward[0].wait: no such key"),
     ],
 )
 def test_what_can_not_be_used_is_refused_by_its_key(flags: dict[str, object], said: str) -> None:
@@ -63,12 +77,28 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
 
 
 def test_values_on_the_command_line_are_toml_or_else_text() -> None:
-    assert value_of("train.lr=1e-5") == ("train.lr", 1e-5)
-    assert value_of("train.asynchronous=true") == ("train.asynchronous", True)
-    assert value_of('hub.settings=["a.b=1"]') == ("hub.settings", ["a.b=1"])
-    assert value_of("data.split=test") == ("data.split", "test")
+    texts = [
+        "train.lr=1e-5",
+        "train.asynchronous=true",
+        'hub.settings=["a.b=1"]',
+        "data.split=test",
+        "train.lr=0.00001",
+    ]
+    assert values_of(texts) == {
+        "train.lr": 1e-5,
+        "train.asynchronous": True,
+        "hub.settings": ["a.b=1"],
+        "data.split": "test",
+    }
     with pytest.raises(ConfigRefused, match="KEY=VALUE"):
-        value_of("train.lr")
+        values_of(["train.lr"])
+
+
+def test_values_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(
+        ConfigRefused, match=r"--set train\.lr=1e-5 and --set train\.lr=1e-6 contradict each other"
+    ):
+        values_of(["train.lr=1e-5", "train.steps=2", "train.lr=1e-6"])
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -22,9 +22,10 @@ def written(value: Any) -> str:
 
 
 def keys() -> list[tuple[str, str]]:
-    """Every key of a table, with its default."""
+    """Every key of a table, with its default; those of `rollout` are in docs/rollouts.md."""
     defaults = msgspec.structs.asdict(Config(algorithm="grpo", env="e", model="m"))
     tables = {name: value for name, value in defaults.items() if isinstance(value, msgspec.Struct)}
+    del tables["rollout"]
     return [
         (f"{name}.{key}", written(value))
         for name, table in tables.items()

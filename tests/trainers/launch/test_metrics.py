@@ -32,3 +32,9 @@ def test_an_evaluation_and_a_transfer_of_weights_are_read() -> None:
 def test_anything_else_is_not_a_metric() -> None:
     for line in ("", "Global step", "Global step 3: {'kl': tensor(0.1)}\n", "step 3/4: {}"):
         assert _metrics.from_line(line) is None
+
+
+def test_the_pace_of_a_step_is_that_of_its_rollouts() -> None:
+    step = {"step": 1.0, "sampled_tokens": 20.0, "timing/generation": 4.0}
+    assert _metrics.pace(step, 64) == {"tokens_per_s": 320.0}
+    assert _metrics.pace({"step": 1.0, "eval_num_samples": 8.0}, 64) == {}

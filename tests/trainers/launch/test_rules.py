@@ -1,6 +1,7 @@
 """What does not go together is refused before anything starts, in words that name the keys."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,10 @@ CPU_ONLY: Mapping[str, Any] = {"resources__device": "gpu", "resources__dtype": "
             {"data__eval_tasks": 4, "data__eval_samples": 2, "data__eval_temperature": 0.0},
             "data.eval_samples: without a temperature",
         ),
-        ({"rollout__max_turnz": 3}, "rollout: Object contains unknown field `max_turnz`"),
-        ({"rollout__hubs": ["http://one"]}, "rollout.hubs: is set by hub.urls"),
+        ({"reward": []}, "reward: has no part"),
+        ({"reward": [{"type": "outcome", "clip": [1, 0]}]}, "reward[0].clip: is [1.0, 0.0]: smallest"),
+        ({"reward": [{"type": "outcome"}] * 2}, "reward[1].name: another part is called 'outcome' too"),
+        ({"openrlhf": ["--reward.remote_url", "u"]}, "--reward.remote_url: is set by reward"),
         (
             {"openrlhf": ["--ds.packing_samples"]},
             "--ds.packing_samples: not on CPUs: packing needs flash-attn",
@@ -82,3 +85,23 @@ def test_a_model_that_vllm_can_not_compute_on_cpus_is_refused_before_it_is_loade
     checked(model=str(folder))
     with pytest.raises(ConfigRefused, match=r"train\.max_tokens: 4096 are more than the model's 2048"):
         checked(model=str(folder), train__max_tokens=4096)
+
+
+@pytest.mark.parametrize(
+    ("key", "package", "said"),
+    [
+        (
+            "logs__mlflow_uri",
+            "mlflow",
+            "logs.mlflow_uri: MLflow is not installed: pip install 'envhub[mlflow]'",
+        ),
+        ("logs__wandb_project", "wandb", "logs.wandb_project: wandb is not installed: pip install wandb"),
+    ],
+)
+def test_a_logger_that_is_not_installed_is_refused(
+    monkeypatch: pytest.MonkeyPatch, key: str, package: str, said: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not
+    with pytest.raises(ConfigRefused) as refused:
+        checked(**{key: "there"})
+    assert str(refused.value) == said

@@ -37,7 +37,10 @@ def test_every_number_that_is_logged_is_documented():
 
 def test_the_example_is_a_configuration():
     (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
-    settings = convert({"hubs": ["http://one"], "env": "webshop", **tomllib.loads(example)["rollout"]})
+    written = tomllib.loads(example)
+    settings = convert(
+        {"hubs": ["http://one"], "env": "webshop", **written["rollout"], "reward": written["reward"]}
+    )
     assert settings.max_turns == 15 and [part.called for part in settings.reward] == ["outcome", "format"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from envhub_sdk import AsyncHub
 from envhub_trainers._actions import FORMS
 from envhub_trainers._hooks import HookNotFound
-from envhub_trainers._prompts import PROMPTS, View, prompt, shown, usual_form
+from envhub_trainers._prompts import PROMPTS, View, answers_allowed, prompt, shown, usual_form
 
 
 def served(url, env):
@@ -88,3 +88,24 @@ def test_an_unknown_prompt_is_refused_with_those_there_are():
 def test_environments_without_a_prompt_of_their_own_get_the_generic_one():
     assert type(prompt("auto", "chess")) is PROMPTS["generic"]
     assert (usual_form("chess"), usual_form("frozenlake")) == ("react", "fenced")
+
+
+def test_frozenlake_is_explained_as_it_is_seen(url):
+    info, _ = served(url, "frozenlake")
+    teller = prompt("auto", "frozenlake")
+    grid = teller.system(info, FORMS["fenced"])
+    assert "P is you" in grid and "row,column" not in grid
+    info.config["observation"] = "coordinates"
+    coordinates = teller.system(info, FORMS["fenced"])
+    assert "row,column" in coordinates and "P is you" not in coordinates
+
+
+def test_where_nothing_limits_the_moves_none_are_counted():
+    assert "left" not in prompt("auto", "frozenlake").message(View("grid", {}, 0, None))
+
+
+@pytest.mark.parametrize(("own", "most", "least"), [(10, 30, 10), (10, 4, 4), (0, 30, 30), (0, None, None)])
+def test_the_limit_that_holds_is_the_smaller(url, own, most, least):
+    info, _ = served(url, "frozenlake")
+    info.limits["max_episode_steps"] = own
+    assert answers_allowed(info, most) == least

@@ -55,8 +55,8 @@ REFUSED = [
     ({"reward": [{"type": "magic"}]}, "magic"),
     ({"reward": [{"type": "format", "wieght": 1}]}, "wieght"),
     ({"reward": [{"type": "function"}]}, "call"),
-    ({"reward": [{"type": "outcome", "clip": [1, 0]}]}, r"reward\[0\].clip is \[1.0, 0.0\]"),
-    ({"reward": [{"type": "outcome"}, {"type": "outcome"}]}, "two parts of the reward are called 'outcome'"),
+    ({"reward": [{"type": "outcome", "clip": [1, 0]}]}, r"reward\[0\].clip: is \[1.0, 0.0\]"),
+    ({"reward": [{"type": "outcome"}, {"type": "outcome"}]}, "another part is called 'outcome' too"),
 ]
 
 
@@ -67,7 +67,7 @@ def test_what_can_not_be_used_is_refused_by_its_name(change, reason):
 
 
 def test_a_weight_has_to_be_finite():
-    with pytest.raises(SettingsRefused, match=r"reward\[0\].weight is inf"):
+    with pytest.raises(SettingsRefused, match=r"reward\[0\].weight: is inf"):
         convert({**LEAST, "reward": [{"type": "outcome", "weight": float("inf")}]})
 
 

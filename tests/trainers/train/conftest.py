@@ -41,9 +41,11 @@ save_every = 1
 [rollout]
 max_turn_tokens = 8
 max_turns = 3
-[[rollout.reward]]
+hub_patience_s = 900
+episode_deadline_s = 1800
+[[reward]]
 type = "outcome"
-[[rollout.reward]]
+[[reward]]
 type = "function"
 call = "{call}"
 """
@@ -105,19 +107,33 @@ def cluster(tmp_path: Path, wait_until: Callable[..., None]) -> Iterator[str]:
     address = f"127.0.0.1:{port}"
     with contextlib.ExitStack() as nodes:
         for number, where in enumerate((["--head", "--port", str(port)], ["--address", address])):
-            log = tmp_path / f"node-{number}"
-            nodes.enter_context(_node(log, where))
-            wait_until(lambda log=log: "Ray runtime started" in log.read_text(), PATIENCE_S)
+            _start_node(nodes, tmp_path / f"node-{number}", where, wait_until)
         yield address
 
 
+def _start_node(
+    nodes: contextlib.ExitStack, log: Path, where: list[str], wait_until: Callable[..., None]
+) -> None:
+    """Start a node; again where it gives up, as Ray does after 30 s on a machine that is busy."""
+    for _ in range(4):
+        process = nodes.enter_context(_node(log, where))
+        wait_until(
+            lambda process=process: process.poll() is not None or "runtime started" in log.read_text(),
+            PATIENCE_S,
+        )
+        if process.poll() is None:
+            return
+    pytest.fail(f"Ray does not start: {log.read_text()[-3000:]}")
+
+
 @contextlib.contextmanager
-def _node(log: Path, where: list[str]) -> Iterator[None]:
+def _node(log: Path, where: list[str]) -> Iterator[subprocess.Popen[bytes]]:
     room = ["--num-gpus", "2", "--num-cpus", "4", "--object-store-memory", str(256 * 2**20)]
-    program = [str(Path(sys.executable).with_name("ray")), "start", *where, *room, "--block"]
+    bare = ["--include-dashboard", "false"] if "--head" in where else []
+    program = [str(Path(sys.executable).with_name("ray")), "start", *where, *room, *bare, "--block"]
     quiet = {**os.environ, **ENVIRONMENT, "RAY_USAGE_STATS_ENABLED": "0"}
     with log.open("w") as out, subprocess.Popen(program, stdout=out, stderr=out, env=quiet) as process:
-        yield
+        yield process
         process.terminate()
 
 
@@ -163,7 +179,9 @@ def train(model: Path, tmp_path: Path, processes: Any) -> Iterator[Callable[...,
     runs: list[Run] = []
 
     def start(*arguments: str, fresh: bool = True) -> Run:
-        common = ["--config", str(config), "--model", str(model)] if fresh else ["--resume"]
+        common = ["--config", str(config)] if fresh else ["--resume"]
+        if fresh and "--model" not in arguments:
+            common += ["--model", str(model)]
         runs.append(Run(tmp_path / "run", [*arguments, *common]))
         return runs[-1]
 

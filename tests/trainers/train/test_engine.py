@@ -11,7 +11,7 @@ import pytest
 
 from envhub_trainers.cpu import ENVIRONMENT
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.timeout(1200)]
 
 ENGINE = """
 import json, os, sys

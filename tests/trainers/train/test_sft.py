@@ -9,7 +9,7 @@ import pytest
 
 from envhub_trainers import _sft
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.timeout(1800)]
 
 MASKED = """
 import json, sys
