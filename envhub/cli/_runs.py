@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from envhub.cli import CommandError, install
+from envhub.cli import INTERRUPTED, CommandError, install
 from envhub.cli._output import console, errors, print_table
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def play(hub: str | None, token: str | None, env: str, plan: Plan, choice: Choic
         played = asyncio.run(_play(hub, token, env, plan, choice, out, interruption))
     if played is None or interruption.status is not None:
         errors.print(f"interrupted: what was played is in {out}; the same command goes on", markup=False)
-        raise typer.Exit(interruption.status or 128 + signal.SIGINT)
+        raise typer.Exit(interruption.status or INTERRUPTED)
     if not played.collected.done:
         end(played.collected)
     return played

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from envhub.cli import CommandError, Starting
+from envhub.cli import INTERRUPTED, CommandError, Starting
 from envhub_trainers._config import Algorithm, ConfigRefused, read, values_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def train(
         raise CommandError(str(error)) from error
     except KeyboardInterrupt:
         typer.echo("stopped; everything that was started has ended", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     _show(done, as_json)
 
 

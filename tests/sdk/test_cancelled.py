@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -13,8 +13,12 @@ from envhub_sdk import AsyncEnv, AsyncHub, EnvHubError
 GIVE_UP_S = 30.0
 TURNS = 4
 """Turns of the event loop that a request takes to the hub, and an answer back."""
-MOMENTS = range(1, 200)
-"""After so many turns something is cancelled; the last is late enough for everything here."""
+
+
+def moments() -> Iterator[int]:
+    """After so many turns something is cancelled, until the test has seen it done, and returns."""
+    yield from range(1, 200)
+    pytest.fail("it was never done")
 
 
 class MemoryHub:
@@ -126,7 +130,7 @@ CALLS: dict[str, Call] = {
 async def test_after_a_call_that_was_cancelled_the_next_one_works_and_no_session_is_left(
     scripts: Any, call: str, batch_steps: bool
 ) -> None:
-    for after in MOMENTS:
+    for after in moments():
         hub = MemoryHub(scripts)
         network = httpx.MockTransport(hub)
         async with AsyncHub("http://hub.test", transport=network, batch_steps=batch_steps) as client:
@@ -146,11 +150,10 @@ async def test_after_a_call_that_was_cancelled_the_next_one_works_and_no_session
         if done:
             assert after > 2 * TURNS
             return
-    pytest.fail("it was never done")
 
 
 async def test_an_opening_that_was_cancelled_leaves_no_session(scripts: Any) -> None:
-    for after in MOMENTS:
+    for after in moments():
         hub = MemoryHub(scripts)
         async with AsyncHub("http://hub.test", transport=httpx.MockTransport(hub)) as client:
             env = await client.make("echo")
@@ -162,11 +165,10 @@ async def test_an_opening_that_was_cancelled_leaves_no_session(scripts: Any) -> 
         assert not hub.open, f"after {after} turns"
         if done:
             return
-    pytest.fail("it was never done")
 
 
 async def test_a_hub_whose_closing_was_cancelled_can_be_closed_again(scripts: Any) -> None:
-    for after in MOMENTS:
+    for after in moments():
         hub = MemoryHub(scripts)
         client = AsyncHub("http://hub.test", transport=httpx.MockTransport(hub))
         envs = [await client.make("echo") for _ in range(3)]
@@ -178,11 +180,10 @@ async def test_a_hub_whose_closing_was_cancelled_can_be_closed_again(scripts: An
         if done:
             assert after > 2 * TURNS
             return
-    pytest.fail("it was never done")
 
 
 async def test_a_block_that_runs_out_of_time_closes_what_it_opened(scripts: Any) -> None:
-    for after in MOMENTS:
+    for after in moments():
         hub = MemoryHub(scripts)
 
         async def play(hub: MemoryHub = hub) -> None:
@@ -201,7 +202,6 @@ async def test_a_block_that_runs_out_of_time_closes_what_it_opened(scripts: Any)
         assert not hub.open, f"after {after} turns"
         if done:
             return
-    pytest.fail("it was never done")
 
 
 @pytest.mark.parametrize("ending", [RuntimeError("a defect"), asyncio.CancelledError()])
