@@ -37,6 +37,7 @@ class Jailer:
         files: tuple[int, int, int],
         capabilities: int,
         terminal: bool = False,
+        keep: tuple[int, ...] = (),
     ) -> NoReturn:
         """Becomes a program; ends with exit code 126 or 127, and a word on stderr, where that fails."""
         status = 126
@@ -47,7 +48,7 @@ class Jailer:
             for target, source in enumerate(files):
                 os.dup2(source, target)
             for name in os.listdir("/proc/self/fd"):  # all are closed on exec; nothing hangs on that alone
-                if int(name) > 2:
+                if int(name) > 2 and int(name) not in keep:
                     with contextlib.suppress(OSError):
                         os.close(int(name))
             self.confine(user, capabilities)

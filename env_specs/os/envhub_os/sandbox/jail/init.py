@@ -21,7 +21,8 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, messages
+from . import child, kernel, look, messages
+from .view import Base
 
 ROWS, COLUMNS = 24, 80
 _READ = {"x86_64": "0", "aarch64": "63"}
@@ -30,10 +31,11 @@ _READ = {"x86_64": "0", "aarch64": "63"}
 class Init:
     """The loop of the first process."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any], confined: bool) -> None:
+    def __init__(self, control: socket.socket, settings: dict[str, Any], base: Base | None) -> None:
         self._control = control
         self._settings = settings
-        self._confined = confined
+        self._base = base
+        self._confined = confined = base is not None
         self._jailer = child.Jailer(confined)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
@@ -48,6 +50,7 @@ class Init:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
+            "look": self._look,
             "read": self._copy,
             "write": self._copy,
             "kill": self._kill,
@@ -184,16 +187,41 @@ class Init:
 
     def _exec(self, order: dict[str, Any], files: list[int]) -> None:
         """Starts a helper on the given files: stdin, stdout, stderr, and the read ends of the last two."""
-        stdin, stdout, stderr, *outputs = files
-        self._outputs[order["id"]] = outputs
-        argv, env, user = order["argv"], order["env"], order["user"]
-        streams = (stdin, stdout, stderr)
-        self._fork(
-            order["id"],
-            lambda: self._jailer.run(argv, env, self._settings["cwd"], user, streams, child.HELPER),
-        )
+        argv, env, user, cwd = order["argv"], order["env"], order["user"], self._settings["cwd"]
+        streams = self._streams(order, files)
+
+        def work() -> None:
+            keep: tuple[int, ...] = ()
+            if order["checks"] and self._base is not None:
+                try:
+                    variables, keep = self._base.enter()
+                except OSError as error:
+                    os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
+                    return
+                env.update(variables)
+            self._jailer.run(argv, env, cwd, user, streams, child.HELPER, keep=keep)
+
+        self._fork(order["id"], work)
         for file in streams:
             os.close(file)
+
+    def _look(self, order: dict[str, Any], files: list[int]) -> None:
+        """Answers questions about the machine in a process that runs none of its programs."""
+        streams = self._streams(order, files)
+
+        def work() -> None:
+            self._jailer.confine("root", child.HELPER)
+            look.serve(streams[0], streams[1])
+            os._exit(0)
+
+        self._fork(order["id"], work)
+        for file in streams:
+            os.close(file)
+
+    def _streams(self, order: dict[str, Any], files: list[int]) -> tuple[int, int, int]:
+        stdin, stdout, stderr, *outputs = files
+        self._outputs[order["id"]] = outputs
+        return stdin, stdout, stderr
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
@@ -309,9 +337,9 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
             view = view[os.write(file, view) :]
 
 
-def start(control: socket.socket, settings: dict[str, Any], confined: bool) -> NoReturn:
-    """Becomes the first process's loop; the root has been entered."""
+def start(control: socket.socket, settings: dict[str, Any], base: Base | None) -> NoReturn:
+    """Becomes the first process's loop; the root has been entered. Without a base there is no sandbox."""
     kernel.rename("init")
-    if confined:
+    if base is not None:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    Init(control, settings, confined).run()
+    Init(control, settings, base).run()
