@@ -1,13 +1,11 @@
 """An agent that tampers with what checks run: it loses all the same, and who is honest wins all the same."""
 
-from collections.abc import Callable
-
 import pytest
 from envhub_os import own
 from envhub_os.judge import Judge
 from envhub_os.machine import prepare
 from envhub_os.sandbox import Sandbox
-from envhub_os.task import Chain, Script, State
+from envhub_os.task import Answer, Chain, File, Script, Setup, State, Task
 
 SAY_7 = "printf '#!/bin/sh\\necho 7\\n' > /tmp/liar; chmod 755 /tmp/liar\n"
 ATTACKS = {
@@ -95,6 +93,16 @@ def test_git_is_the_bases_and_runs_nothing_that_a_repository_names(sandbox: Sand
     assert sandbox.exec(["test", "-e", "/tmp/ran"]).exit_code == 1
 
 
+def test_what_the_setup_has_installed_is_run_as_it_was(sandbox: Sandbox) -> None:
+    program = File("/usr/bin/tool", "#!/bin/sh\ncat /usr/libexec/tool/data\n", 0o755)
+    replaced = File("/usr/bin/wc", "#!/bin/sh\necho 5\n", 0o755)
+    data = File("/usr/libexec/tool/data", "1\n")
+    prepare(sandbox, Task("t", "", Setup((program, replaced, data)), Answer("")), 0, 60.0)
+    do(sandbox, f"{SAY_7}for p in /usr/bin/wc /usr/bin/tool; do cp /tmp/liar $p; done; echo 7 > {data.path}")
+    assert sandbox.exec(["bash", "-c", "wc; tool"]).stdout == b"7\n7\n"
+    assert sandbox.exec(["bash", "-c", "wc; tool"], checks=True).stdout == b"5\n1\n"
+
+
 def test_checks_see_what_the_agent_made(sandbox: Sandbox) -> None:
     def checks(script: str) -> bytes:
         return sandbox.exec(["bash", "-c", script], checks=True).stdout
@@ -123,19 +131,17 @@ def test_the_same_files_lie_in_a_view_as_in_the_machine(sandbox: Sandbox) -> Non
 
 def test_nothing_of_the_base_is_written_or_left_through_a_check(sandbox: Sandbox) -> None:
     script = (
-        "for f in /usr/lib/x /etc/alternatives/x /proc/self/fd/60/x; do touch $f 2> /dev/null && echo $f; "
-        "done; "
-        "cat /proc/self/fd/60/../../1/lower/shadow /proc/self/fd/60/../../../etc/shadow 2> /dev/null; true"
+        "for f in /usr/lib/x /usr/bin/x /etc/alternatives/x; do touch $f 2> /dev/null && echo $f; done; "
+        "cd /usr/bin; ls ../../upper ../../../upper /stage /layers /0 2> /dev/null"
     )
     assert sandbox.exec(["bash", "-c", script], checks=True).stdout == b""
 
 
 @pytest.mark.parametrize(
-    "spoil", ["mkdir /etc/{1..5000}", "rm -r /usr/bin /etc/nsswitch.conf", "rm -rf /usr/lib /usr/local /etc"]
+    "spoil",
+    ["mkdir /etc/{1..5000}", "rm -r /usr/bin /etc/nsswitch.conf", "rm -rf /usr/lib /usr/local /etc"],
 )
-def test_a_machine_that_is_spoilt_is_judged_or_lost(
-    sandbox: Sandbox, spoil: str, solve: Callable[..., float]
-) -> None:
+def test_a_machine_that_is_spoilt_is_judged_or_lost(sandbox: Sandbox, spoil: str) -> None:
     do(sandbox, f"mkdir /srv/a; touch /srv/a/1; {spoil}")
     lost = not Judge(False, 60.0).reached(Chain((None, "integer"), COUNT), sandbox, "1")
     assert lost == ("5000" in spoil)

@@ -109,7 +109,7 @@ class Sandbox:
         where there is no such program, 126 where the agent has left no process or memory for it.
 
         Where `checks` is set it judges the agent: it sees the agent's files, but finds programs and libraries
-        as they were before the agent came (`jail.view`). A sandbox without a base of its own, "none", has but
+        as they were when it was sealed (`jail.view`). A sandbox without a base of its own, "none", has but
         the agent's.
 
         Raises:
@@ -177,6 +177,17 @@ class Sandbox:
             for end in (source, sink, out, out_end, err, err_end):
                 if end >= 0:
                     os.close(end)
+
+    def seal(self) -> None:
+        """Counts the programs and libraries that have been written so far to those that checks run.
+
+        Call it when the machine is ready and before the agent comes.
+
+        Raises:
+            SandboxError: The sandbox is gone.
+            OSError: There was no room for it.
+        """
+        self._finish(self._begin({"do": "seal"}, []), "the programs", {}, {}, 0)
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """Writes a file inside, its folders included; OSError as `open` raises it."""

@@ -37,7 +37,6 @@ class Jailer:
         files: tuple[int, int, int],
         capabilities: int,
         terminal: bool = False,
-        keep: tuple[int, ...] = (),
     ) -> NoReturn:
         """Becomes a program; ends with exit code 126 or 127, and a word on stderr, where that fails."""
         status = 126
@@ -48,7 +47,7 @@ class Jailer:
             for target, source in enumerate(files):
                 os.dup2(source, target)
             for name in os.listdir("/proc/self/fd"):  # all are closed on exec; nothing hangs on that alone
-                if int(name) > 2 and int(name) not in keep:
+                if int(name) > 2:
                     with contextlib.suppress(OSError):
                         os.close(int(name))
             self.confine(user, capabilities)

@@ -21,8 +21,7 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, look, messages
-from .view import Base
+from . import child, kernel, look, messages, view
 
 ROWS, COLUMNS = 24, 80
 _READ = {"x86_64": "0", "aarch64": "63"}
@@ -31,7 +30,7 @@ _READ = {"x86_64": "0", "aarch64": "63"}
 class Init:
     """The loop of the first process."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any], base: Base | None) -> None:
+    def __init__(self, control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> None:
         self._control = control
         self._settings = settings
         self._base = base
@@ -51,6 +50,7 @@ class Init:
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
             "look": self._look,
+            "seal": self._seal,
             "read": self._copy,
             "write": self._copy,
             "kill": self._kill,
@@ -191,15 +191,14 @@ class Init:
         streams = self._streams(order, files)
 
         def work() -> None:
-            keep: tuple[int, ...] = ()
             if order["checks"] and self._base is not None:
                 try:
-                    variables, keep = self._base.enter()
+                    self._base.enter()
                 except OSError as error:
                     os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
                     return
-                env.update(variables)
-            self._jailer.run(argv, env, cwd, user, streams, child.HELPER, keep=keep)
+                env.update(view.ENVIRONMENT)
+            self._jailer.run(argv, env, cwd, user, streams, child.HELPER)
 
         self._fork(order["id"], work)
         for file in streams:
@@ -217,6 +216,21 @@ class Init:
         self._fork(order["id"], work)
         for file in streams:
             os.close(file)
+
+    def _seal(self, order: dict[str, Any], files: list[int]) -> None:
+        """Counts what has been written so far to what checks run."""
+
+        def work() -> None:
+            status = 0
+            try:
+                if self._base is not None:
+                    self._base.seal()
+            except OSError as error:
+                status = error.errno or errno.EIO
+            finally:
+                os._exit(status)
+
+        self._fork(order["id"], work)
 
     def _streams(self, order: dict[str, Any], files: list[int]) -> tuple[int, int, int]:
         stdin, stdout, stderr, *outputs = files
@@ -337,7 +351,7 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
             view = view[os.write(file, view) :]
 
 
-def start(control: socket.socket, settings: dict[str, Any], base: Base | None) -> NoReturn:
+def start(control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> NoReturn:
     """Becomes the first process's loop; the root has been entered. Without a base there is no sandbox."""
     kernel.rename("init")
     if base is not None:

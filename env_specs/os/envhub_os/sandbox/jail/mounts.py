@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import kernel
-from .view import LINKS, VIEW, Base
+from .view import LAYERS, LINKS, ROOTS, Base
 
 HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
 HOST_FOLDERS = {
@@ -114,7 +114,7 @@ def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], setti
     size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)
     root = f"{STAGE}/root"
-    for folder in (root, f"{STAGE}/{VIEW}"):
+    for folder in (root, f"{STAGE}/{LAYERS}", f"{STAGE}/{ROOTS}"):
         os.mkdir(folder)
     if not settings["rootfs"]:
         _host_root(root)
