@@ -14,9 +14,9 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import kernel
+from . import kernel, packing
 
 HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
 HOST_FOLDERS = {
@@ -51,6 +51,15 @@ SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_watches": 8192}
 """Limits of the new namespaces; those that a kernel does not know are left out."""
 STAGE = "/tmp"
 SHM_MB = 64
+
+
+class Kept(NamedTuple):
+    """Open files that only the first process has: no path inside leads to them."""
+
+    stage: int
+    """The folder of all that is written, under the overlays."""
+    last_pid: int
+    """The process id given last, to be read and set; -1 where the kernel has no such file."""
 
 
 def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int, str]]:
@@ -99,8 +108,16 @@ def _is_secret(mode: int) -> bool:
     return mode & needed != needed
 
 
-def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], settings: dict[str, Any]) -> None:
+def build(
+    trees: list[tuple[int, str]],
+    shifted: bool,
+    secrets: list[str],
+    settings: dict[str, Any],
+    saved: int | None,
+) -> Kept:
     """Makes the new root and enters it, as root of new user, mount and pid namespaces.
+
+    `saved` is a stream of `packing` with all that was written in another sandbox on the same trees.
 
     Where owners could not be shifted, what is root's outside is nobody's inside, and nobody's files can't be
     changed. In host mode `/etc` is therefore copied there, and only some folders of `/usr` take new files.
@@ -108,28 +125,37 @@ def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], setti
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)
-    root = f"{STAGE}/root"
+    stage = kernel.clone_tree(STAGE)
+    with contextlib.suppress(OSError):
+        kernel.keep_access_times(stage)
+    root, new = f"{STAGE}/root", saved is None
     os.mkdir(root)
-    if not settings["rootfs"]:
+    if saved is not None:
+        os.chdir(STAGE)
+        packing.unpack(saved)
+    elif not settings["rootfs"]:
         _host_root(root)
     for number, (tree, place) in enumerate(trees):
         target = f"{root}{place}".rstrip("/")
         if shifted or settings["rootfs"]:
-            _overlay(f"{STAGE}/{number}", tree, target, secrets if place == "/etc" else [])
+            _overlay(f"{STAGE}/{number}", tree, target, new, secrets if place == "/etc" else [])
         elif place == "/etc":
             os.close(tree)
-            _copy("/etc", target)
+            if new:
+                _copy("/etc", target)
         else:
-            _overlay(f"{STAGE}/{number}", tree, target, [], OPEN_FOLDERS.get(place, ()))
+            _overlay(f"{STAGE}/{number}", tree, target, new, [], OPEN_FOLDERS.get(place, ()))
     if not settings["rootfs"]:
         kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
-        _host_shadow(root)
+        if new:
+            _host_shadow(root)
     _devices(root)
-    _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
+    last_pid = _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
     os.chdir(root)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
     os.chdir("/")
+    return Kept(stage, last_pid)
 
 
 def _copy(source: str, target: str) -> None:
@@ -151,19 +177,20 @@ def _copy(source: str, target: str) -> None:
 
 
 def _overlay(
-    stage: str, tree: int, target: str, secrets: list[str], open_folders: Iterable[str] = ()
+    stage: str, tree: int, target: str, new: bool, secrets: list[str], open_folders: Iterable[str] = ()
 ) -> None:
     lower, upper, work = (f"{stage}/{name}" for name in ("lower", "upper", "work"))
-    for folder in (stage, lower, upper, work):
-        os.mkdir(folder)
+    for folder in (lower, upper, work):
+        os.makedirs(folder, exist_ok=not new)
     kernel.attach_tree(tree, lower)
     os.close(tree)
-    os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
-    for secret in secrets:
-        _hide(lower, upper, secret)
-    for folder in open_folders:
-        if os.path.isdir(f"{lower}/{folder}"):
-            os.mkdir(f"{upper}/{folder}")
+    if new:
+        os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
+        for secret in secrets:
+            _hide(lower, upper, secret)
+        for folder in open_folders:
+            if os.path.isdir(f"{lower}/{folder}"):
+                os.mkdir(f"{upper}/{folder}")
     options = f"lowerdir={lower},upperdir={upper},workdir={work},userxattr"
     kernel.mount("overlay", target, "overlay", kernel.MS_NODEV, options)
 
@@ -228,8 +255,11 @@ def _devices(root: str) -> None:
         os.symlink(target, f"{dev}/{name}")
 
 
-def _proc(root: str, sysctls: dict[str, int]) -> None:
-    """A /proc of the new pid namespace, without what Docker hides or makes read-only."""
+def _proc(root: str, sysctls: dict[str, int]) -> int:
+    """A /proc of the new pid namespace, without what Docker hides or makes read-only.
+
+    Returns a file of it that can be written here alone, see `Kept.last_pid`.
+    """
     proc = f"{root}/proc"
     os.makedirs(proc, exist_ok=True)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
@@ -237,6 +267,9 @@ def _proc(root: str, sysctls: dict[str, int]) -> None:
     for name, value in sysctls.items():
         with contextlib.suppress(OSError), open(f"{proc}/sys/{name}", "w") as file:
             file.write(str(value))
+    last_pid = -1
+    with contextlib.suppress(OSError):
+        last_pid = os.open(f"{proc}/sys/kernel/ns_last_pid", os.O_RDWR | os.O_CLOEXEC)
     for name in READ_ONLY:
         if os.path.exists(f"{proc}/{name}"):
             kernel.mount(f"{proc}/{name}", f"{proc}/{name}", flags=kernel.MS_BIND | kernel.MS_REC)
@@ -248,3 +281,4 @@ def _proc(root: str, sysctls: dict[str, int]) -> None:
     for name in EMPTY:
         if os.path.isdir(f"{proc}/{name}"):
             kernel.mount("tmpfs", f"{proc}/{name}", "tmpfs", flags | kernel.MS_RDONLY, "size=0,nr_inodes=2")
+    return last_pid
