@@ -8,13 +8,13 @@ import select
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any
 
 from . import launcher
 from .jail import messages
-from .settings import BACKENDS, Completed, Refused, Result, SandboxError, Settings
+from .settings import AUTO, BACKENDS, Completed, Refused, Result, SandboxError, Settings
 from .shell import Shell
 from .terminal import prompt_command
 
@@ -37,6 +37,8 @@ MAX_WORDS = 120_000
 NOT_STARTED = 1 << 16
 """Stands for an exit code where there was no process."""
 GONE = "the sandbox is gone: its first process has ended"
+_chosen: dict[bool, str] = {}
+"""What `auto` is on this machine, in host mode and otherwise."""
 
 
 class Sandbox:
@@ -72,6 +74,8 @@ class Sandbox:
             Refused: None can be made safely here.
         """
         _check(settings)
+        if settings.backend == "auto":
+            return cls._start_what_is_safe(settings)
         box = cls(settings)
         try:
             box._shell.greet(START_S)
@@ -79,6 +83,21 @@ class Sandbox:
             box.close()
             raise
         return box
+
+    @classmethod
+    def _start_what_is_safe(cls, settings: Settings) -> Sandbox:
+        """Takes the first of `AUTO` that can make a sandbox here, and stays with it."""
+        kind = settings.rootfs is None
+        problems = []
+        for backend in [_chosen[kind]] if kind in _chosen else AUTO:
+            try:
+                box = cls.start(replace(settings, backend=backend))
+            except Refused as error:
+                problems.append(str(error))
+            else:
+                _chosen[kind] = backend
+                return box
+        raise Refused("\n".join(problems))
 
     def run(self, command: str, *, timeout_s: float, limit_bytes: int) -> Result:
         """Types a script into the login shell and waits for its end.
@@ -206,7 +225,7 @@ class Sandbox:
             raise SandboxError(GONE)
         kind = event["event"]
         if kind == "broken":
-            raise Refused(launcher.refusal(event["why"]))
+            raise launcher.refusal(self.settings.backend, event["why"])
         if kind == "shell":
             self._shell.attach(files[0])
         elif kind == "exited":
