@@ -21,35 +21,51 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, messages
+from . import child, kernel, messages, mounts, packing, rest
 
 ROWS, COLUMNS = 24, 80
+PROFILE = "/etc/profile"
+RESUMING = "/dev/shm"
+"""Where the files lie that a shell reads to become what another one was."""
 _READ = {"x86_64": "0", "aarch64": "63"}
 
 
 class Init:
     """The loop of the first process."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any], confined: bool) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        settings: dict[str, Any],
+        kept: mounts.Kept | None,
+        saved: int | None,
+    ) -> None:
         self._control = control
         self._settings = settings
-        self._confined = confined
-        self._jailer = child.Jailer(confined)
+        self._kept = kept
+        self._saved = saved
+        self._confined = kept is not None
+        self._jailer = child.Jailer(self._confined)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
         self._drains: set[int] = set()  # outputs of helpers that have ended
         self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
         self._shell = self._master = self._terminal = -1
+        self._covered = False
+        self._devices: list[Any] = []
         self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if not confined:
+        if not self._confined:
             signal.signal(signal.SIGTERM, lambda signum, frame: self._end())
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
             "read": self._copy,
             "write": self._copy,
+            "save": self._copy,
+            "rest": self._rest,
+            "resumed": self._resumed,
             "kill": self._kill,
             "release": self._release,
             "shell": self._start_shell,
@@ -69,7 +85,11 @@ class Init:
         null = os.open("/dev/null", os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
-        self._start_shell({}, [])
+        self._devices = rest.devices()
+        if self._saved is None:
+            self._start_shell({}, [])
+        else:
+            self._resume(self._saved)
         while True:
             poll = select.poll()
             for source in (self._control.fileno(), self._wake, *self._drains):
@@ -106,7 +126,10 @@ class Init:
     # -- the shell --------------------------------------------------------------------------------------
 
     def _start_shell(self, order: dict[str, Any], files: list[int]) -> None:
-        """Starts the login shell on a new terminal and sends the worker the terminal's other end."""
+        """Starts the login shell on a new terminal and sends the worker the terminal's other end.
+
+        `order` may have variables for it.
+        """
         if self._master >= 0:
             os.close(self._master)
         self._master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
@@ -117,7 +140,7 @@ class Init:
         self._shell = self._fork_in_any_case()
         if self._shell == 0:
             argv = ["bash", "--login", "--noediting", "-i"]
-            env, cwd = self._settings["env"], self._settings["cwd"]
+            env, cwd = {**self._settings["env"], **order.get("env", {})}, self._settings["cwd"]
             self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
         os.close(slave)
         messages.send(self._control, {"event": "shell"}, [self._master])
@@ -180,6 +203,49 @@ class Init:
                 os.close(slave)
         return False
 
+    # -- rest, and going on from it -----------------------------------------------------------------------
+
+    def _rest(self, order: dict[str, Any], files: list[int]) -> None:
+        """Says what speaks against taking all there is to know of the sandbox, and its process ids."""
+        why = "it was not made for that"
+        if self._confined:
+            why = rest.objection(self._shell, self._front(), self._devices)
+        self._say(event="rest", why=why, shell=self._shell, last=self._last_pid())
+
+    def _last_pid(self) -> int:
+        if self._kept is None or self._kept.last_pid < 0:
+            return 0
+        return int(os.pread(self._kept.last_pid, 32, 0))
+
+    def _set_last_pid(self, pid: int) -> None:
+        """Lets the next process have the id after this one, if that is free."""
+        if self._kept is not None and self._kept.last_pid >= 0 and pid > 0:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._kept.last_pid, str(pid).encode(), 0)
+
+    def _resume(self, saved: int) -> None:
+        """Starts a login shell that reads, before its first prompt, what makes it another one.
+
+        No file of the agent's is read before: `/etc/profile` is covered meanwhile, and home is elsewhere.
+        """
+        with open(saved, "rb", buffering=0) as source, open(f"{RESUMING}/resume", "wb") as script:
+            while chunk := source.read(packing.CHUNK):
+                script.write(chunk)
+        self._covered = os.path.isfile(PROFILE)
+        if self._covered:
+            kernel.mount("/dev/null", PROFILE, flags=kernel.MS_BIND)
+        self._set_last_pid(self._settings["saved"]["shell"] - 1)
+        self._start_shell({"env": {"HOME": RESUMING, "PROMPT_COMMAND": f". {RESUMING}/resume"}}, [])
+
+    def _resumed(self, order: dict[str, Any], files: list[int]) -> None:
+        """The shell is what it was."""
+        if self._covered:
+            kernel.unmount(PROFILE)
+        for name in os.listdir(RESUMING):
+            os.unlink(f"{RESUMING}/{name}")
+        self._set_last_pid(self._settings["saved"]["last"])
+        self._say(event="resumed")
+
     # -- helpers ----------------------------------------------------------------------------------------
 
     def _exec(self, order: dict[str, Any], files: list[int]) -> None:
@@ -197,7 +263,8 @@ class Init:
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
-        copy = _read_file if order["do"] == "read" else _write_file
+        copy = {"read": _read_file, "write": _write_file, "save": self._save}[order["do"]]
+        last = self._last_pid()
 
         def work() -> None:
             status = errno.EIO
@@ -211,7 +278,15 @@ class Init:
                 os._exit(status)
 
         self._fork(order["id"], work)
+        if order["do"] == "save":
+            self._set_last_pid(last)
         os.close(files[0])
+
+    def _save(self, order: dict[str, Any], sink: int) -> None:
+        """Writes all that was written, in a process of its own."""
+        assert self._kept is not None
+        os.fchdir(self._kept.stage)
+        packing.pack(sink, order["limit"])
 
     def _fork(self, number: int, work: Callable[[], None]) -> None:
         try:
@@ -309,9 +384,21 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
             view = view[os.write(file, view) :]
 
 
-def start(control: socket.socket, settings: dict[str, Any], confined: bool) -> NoReturn:
-    """Becomes the first process's loop; the root has been entered."""
+def start(
+    control: socket.socket,
+    settings: dict[str, Any],
+    kept: mounts.Kept | None = None,
+    saved: int | None = None,
+) -> NoReturn:
+    """Becomes the first process's loop; the root has been entered.
+
+    Args:
+        control: The end of the worker's socket that it serves.
+        settings: What the worker ordered.
+        kept: What only the first process of a sandbox has; None where there is none around it.
+        saved: What is left of the file with a saved sandbox: what its shell is to read.
+    """
     kernel.rename("init")
-    if confined:
+    if kept is not None:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    Init(control, settings, confined).run()
+    Init(control, settings, kept, saved).run()

@@ -2,7 +2,7 @@
 
 What is packed are the folders that lie under the overlays, with overlay's own marks: devices 0:0 where
 something of the base was removed, attributes where a folder replaces one. Owners, modes, times, attributes,
-access lists, hard links and holes come back as they were. A stream is a length of 8 bytes, a list of entries
+access lists, hard links, holes and the order of names come back as they were. A stream is a length of 8 bytes, a list of entries
 as JSON, and the contents of the files one after the other. `tarfile` knows neither attributes nor holes, and
 would be 1.5 MB in each process here.
 """
@@ -29,11 +29,12 @@ def pack(sink: int, limit: int) -> None:
         OSError: It is more than `limit` bytes (EFBIG), or can't be read.
     """
     numbers = sorted(name for name in os.listdir(".") if name.isdigit() and os.path.isdir(f"{name}/upper"))
+    backwards = any(_newest_first(os.listdir(number)) for number in numbers)
     entries: list[dict[str, Any]] = []
     links: dict[int, int] = {}  # inode: the first entry that is it
     size = 0
     for place in ("root", *(f"{number}/upper" for number in numbers)):
-        for path in _walk(place):
+        for path in _walk(place, backwards):
             entry = _entry(path, links, len(entries))
             size += sum(length for _, length in entry.get("data", ()))
             if size > limit:
@@ -52,17 +53,20 @@ def pack(sink: int, limit: int) -> None:
             os.close(file)
 
 
-def _walk(folder: str) -> Iterator[str]:
-    """All paths at and below a folder, folders before what they hold."""
+def _newest_first(names: list[str]) -> bool:
+    """Whether this file system lists what was made last first, by a folder in which `lower` is the older one."""
+    return "lower" in names and names.index("work") < names.index("lower")
+
+
+def _walk(folder: str, backwards: bool) -> Iterator[str]:
+    """All paths at and below a folder, in an order in which they can be made so that they are listed as here."""
     yield folder
-    folders = []
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+    entries = list(os.scandir(folder))
+    for entry in reversed(entries) if backwards else entries:
         if entry.is_dir(follow_symlinks=False):
-            folders.append(entry.path)
+            yield from _walk(entry.path, backwards)
         else:
             yield entry.path
-    for inner in folders:
-        yield from _walk(inner)
 
 
 def _entry(path: str, links: dict[int, int], number: int) -> dict[str, Any]:
