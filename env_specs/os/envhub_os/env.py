@@ -228,7 +228,7 @@ class OSEnv:
         return wanted.reason, 0.0, False, False, self._advised({"action": None, "success": False})
 
     def get_state(self) -> dict[str, Any] | None:
-        """Return the machine and where its task stands; None while more than its files and the shell is there.
+        """Return the machine and where its task stands; None while there is more than files and a shell.
 
         Raises:
             SandboxError: The machine is gone.

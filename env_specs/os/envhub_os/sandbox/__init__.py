@@ -11,8 +11,8 @@ variables, jobs and `su - user` persist. The whole script runs and its whole out
 is up, it is interrupted and the shell lives on; a shell that can't be interrupted, or that exits, is replaced
 by a new one (`Result.new_shell`).
 
-`save` takes all there is of a sandbox at rest, its files and what its shell holds, and `Sandbox.start(settings,
-saved)` makes another one of it, as often as one likes. Where more is there, a process in the background say,
+`save` takes all there is of a sandbox at rest, its files and what its shell holds, and
+`Sandbox.start(settings, saved)` makes others of it. Where there is more, a process in the background say,
 `save` raises `NotAtRest`.
 
 `exec` runs a fresh process beside the shell, for a task's initialisation and for checkers: the same files,

@@ -37,10 +37,12 @@ _QUESTIONS = {
     "history": "[[ ! -o history ]] || builtin history -w /dev/stdout",
 }
 _OWN = frozenset(
-    "BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_LINENO "
-    "BASH_MONOSECONDS BASH_SOURCE BASH_SUBSHELL BASH_TRAPSIG BASH_VERSINFO BASH_VERSION COMP_WORDBREAKS DIRSTACK "
-    "EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO PIPESTATUS PPID RANDOM SECONDS SHELLOPTS SRANDOM UID "
-    "_".split()
+    """
+    BASH BASHOPTS BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_ARGV0 BASH_CMDS BASH_COMMAND BASH_LINENO
+    BASH_MONOSECONDS BASH_SOURCE BASH_SUBSHELL BASH_TRAPSIG BASH_VERSINFO BASH_VERSION COMP_WORDBREAKS
+    DIRSTACK EPOCHREALTIME EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO PIPESTATUS PPID RANDOM SECONDS
+    SHELLOPTS SRANDOM UID _
+    """.split()
 )
 """Variables that bash makes itself, or that nobody can set."""
 _FIXED = re.compile("login_shell|restricted_shell|-u compat")
@@ -111,10 +113,9 @@ class Held:
         part = {name: text.split("\n")[:-1] for name, text in self.parts.items()}
         kept = " ".join((*self.variables, *_OWN))
         lines = [f"builtin history -s -- {shlex.quote(line)}" for line in part["history"]]
-        lines.append(
-            f'for __name in $(compgen -v); do case " {kept} " in *" $__name "*) ;; *) unset -v $__name;; esac; done'
-        )
-        lines.append("unset -v __name")
+        lines.append("for __name in $(compgen -v); do")
+        lines.append(f'case " {kept} " in *" $__name "*) ;; *) unset -v $__name;; esac')
+        lines.append("done; unset -v __name")
         first, *below = part["folders"]
         lines.append(f"cd -- {shlex.quote(first)}")
         lines += [f"pushd -n -- {shlex.quote(folder)}" for folder in reversed(below)]
@@ -125,7 +126,8 @@ class Held:
         lines += [line for line in part["places"] if line.startswith("builtin hash ")]
         for name in ("completions", "mask", "aliases", "traps"):
             lines += part[name]
-        lines += sorted(part["options"], key=lambda line: line.endswith(" history"))  # which begins to note lines
+        notes = "set -o history"  # from then on lines are noted
+        lines += sorted(part["options"], key=notes.__eq__)
         return "\n".join([*lines, ""]).encode("latin-1")
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from . import launcher
 from .jail import messages
-from .settings import AUTO, BACKENDS, Completed, NotAtRest, Refused, Result, SandboxError, Settings
 from .saved import Saved
+from .settings import AUTO, BACKENDS, Completed, NotAtRest, Refused, Result, SandboxError, Settings
 from .shell import Shell
 from .terminal import prompt_command
 
@@ -61,14 +61,11 @@ class Sandbox:
         """What the last question answered: whether the program in front waits for input."""
         self.shell_in_front = False
         """And whether it is the shell itself."""
-        self._rest: dict[str, Any] | None = None
-        self._resumed = False
+        self._said: dict[str, Any] | None = None
         with theirs:
             try:
                 if saved:
-                    file = saved.open()
-                    self.send({}, [file])
-                    os.close(file)
+                    saved.send(self.control)
                 self.pid = launcher.start(_order(settings, self._shell.token, saved), theirs)
                 """The first process's id outside."""
             except BaseException:
@@ -91,7 +88,7 @@ class Sandbox:
             box._shell.greet(START_S)
             if saved:
                 box.send({"do": "resumed"})
-                while not box._resumed:
+                while box._said is None:
                     box.hear_in_time()
                 box._shell.check(saved.shell, saved.mode)
         except BaseException:
@@ -205,31 +202,9 @@ class Sandbox:
             SandboxError: The sandbox is gone.
         """
         self._check_rest()
-        shell = self._shell.ask()
-        at_rest = self._check_rest()
-        source, sink = os.pipe()
-        try:
-            try:
-                number = self._begin({"do": "save", "limit": MAX_FILES_BYTES}, [sink])
-            finally:
-                os.close(sink)
-            texts = {source: bytearray()}
-            code = self._follow(number, texts, {}, START_S, 2 * MAX_FILES_BYTES)
-            if code != 0:
-                why = os.strerror(code) if code is not None and 0 < code < NOT_STARTED else "it was killed"
-                raise NotAtRest(f"its files can't be taken: {why}")
-        finally:
-            os.close(source)
-        return Saved.of(bytes(texts[source]), shell, self._shell, (at_rest["shell"], at_rest["last"]))
-
-    def _check_rest(self) -> dict[str, Any]:
-        self._rest = None
-        self.send({"do": "rest"})
-        while self._rest is None:
-            self.hear_in_time()
-        if self._rest["why"]:
-            raise NotAtRest(self._rest["why"])
-        return self._rest
+        held = self._shell.ask()
+        pids = self._check_rest()
+        return Saved.of(self._pack(), held, self._shell, pids)
 
     def close(self) -> None:
         """Ends it; nothing of it runs or is mounted when this returns. A second call does nothing."""
@@ -249,6 +224,33 @@ class Sandbox:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _check_rest(self) -> tuple[int, int]:
+        """Makes sure that it is at rest; returns the process ids of the shell and of the last process."""
+        self._said = None
+        self.send({"do": "rest"})
+        while self._said is None:
+            self.hear_in_time()
+        if self._said["why"]:
+            raise NotAtRest(self._said["why"])
+        return self._said["shell"], self._said["last"]
+
+    def _pack(self) -> bytes:
+        """All that was written, as `jail.packing` does it."""
+        source, sink = os.pipe()
+        try:
+            try:
+                number = self._begin({"do": "save", "limit": MAX_FILES_BYTES}, [sink])
+            finally:
+                os.close(sink)
+            texts = {source: bytearray()}
+            try:
+                self._finish(number, "what was written", texts, {}, 2 * MAX_FILES_BYTES)
+            except OSError as error:
+                raise NotAtRest(str(error)) from error
+            return bytes(texts[source])
+        finally:
+            os.close(source)
 
     # -- the first process inside -----------------------------------------------------------------------
 
@@ -281,10 +283,8 @@ class Sandbox:
             self.exited = event["code"]
         elif kind == "idle":
             self.waits, self.shell_in_front = event["idle"], event["front"]
-        elif kind == "rest":
-            self._rest = event
-        elif kind == "resumed":
-            self._resumed = True
+        elif kind in ("rest", "resumed"):
+            self._said = event
         elif kind == "ended":
             self._ended[event["id"]] = event["code"]
         elif kind == "failed":
@@ -408,5 +408,5 @@ def _order(settings: Settings, token: str, saved: Saved | None) -> dict[str, Any
         "rootfs": str(settings.rootfs.resolve()) if settings.rootfs else None,
         "env": {**ENVIRONMENT, "PROMPT_COMMAND": command},
         "files": {} if saved or settings.backend == "none" else {PROFILE: f"PROMPT_COMMAND='{quoted}'\n"},
-        "saved": {"shell": saved.pids[0], "last": saved.pids[1]} if saved else None,
+        "saved": saved.told() if saved else None,
     }

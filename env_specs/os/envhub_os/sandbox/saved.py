@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import os
+import socket
 import zlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from .bash import Held
+from .jail import messages
 
 if TYPE_CHECKING:
     from .shell import Shell
@@ -21,7 +23,8 @@ class Saved:
     Attributes:
         files: What was written in it, as `jail.packing` does it, compressed.
         shell: What its shell holds.
-        mode: How its terminal is set.
+        mode: How its terminal is set, without a size.
+        size: Of its terminal: rows, columns, and both in pixels.
         token: What the marks of its shell have in common.
         scripts: How many scripts were typed.
         pids: The process ids of the shell and of the process started last; 0 where that can't be known.
@@ -30,6 +33,7 @@ class Saved:
     files: bytes
     shell: Held
     mode: list[Any]
+    size: list[int]
     token: str
     scripts: int
     pids: tuple[int, int]
@@ -37,17 +41,20 @@ class Saved:
     @classmethod
     def of(cls, files: bytes, held: Held, shell: Shell, pids: tuple[int, int]) -> Saved:
         """Puts together what was taken."""
-        return cls(zlib.compress(files, 1), held, shell.mode(), shell.token, shell.scripts, pids)
+        packed = zlib.compress(files, 1)
+        return cls(packed, held, shell.mode(), shell.size(), shell.token, shell.scripts, pids)
 
-    def open(self) -> int:
-        """Writes it, for the first process of another sandbox, to a file without a name."""
-        file = os.memfd_create("saved")
-        for part in (zlib.decompress(self.files), self.shell.script()):
-            view = memoryview(part)
-            while view:
-                view = view[os.write(file, view) :]
-        os.lseek(file, 0, os.SEEK_SET)
-        return file
+    def told(self) -> dict[str, Any]:
+        """What the first process of another sandbox must know besides."""
+        return {"shell": self.pids[0], "last": self.pids[1], "size": self.size}
+
+    def send(self, control: socket.socket) -> None:
+        """Sends it to what will be the first process of another sandbox, as a file without a name."""
+        with open(os.memfd_create("saved"), "w+b") as file:
+            file.write(zlib.decompress(self.files))
+            file.write(self.shell.script())
+            file.seek(0)
+            messages.send(control, {}, [file.fileno()])
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value."""

@@ -176,7 +176,7 @@ class Shell:
         Raises:
             SandboxError: It is not.
         """
-        self.set_mode(mode)
+        termios.tcsetattr(self._master, termios.TCSANOW, mode)
         now = self.ask()
         for _ in range(held.line - now.line):
             self._follow(b"\n", time.monotonic() + ANSWER_S, 0)
@@ -186,16 +186,14 @@ class Shell:
             raise SandboxError(f"a shell could not be made like the one that was saved: {different}")
 
     def mode(self) -> list[Any]:
-        """How its terminal is set, and its size."""
+        """How its terminal is set."""
         *flags, characters = termios.tcgetattr(self._master)
-        size = fcntl.ioctl(self._master, termios.TIOCGWINSZ, bytes(_SIZE.size))
-        return [*flags, [ord(each) if isinstance(each, bytes) else each for each in characters], _SIZE.unpack(size)]
+        return [*flags, [ord(each) if isinstance(each, bytes) else each for each in characters]]
 
-    def set_mode(self, mode: list[Any]) -> None:
-        """Sets its terminal as another one was."""
-        *attributes, size = mode
-        termios.tcsetattr(self._master, termios.TCSANOW, attributes)
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, _SIZE.pack(*size))
+    def size(self) -> list[int]:
+        """The size of its terminal."""
+        answer = fcntl.ioctl(self._master, termios.TIOCGWINSZ, bytes(_SIZE.size))
+        return list(_SIZE.unpack(answer))
 
     # -- the terminal -----------------------------------------------------------------------------------
 

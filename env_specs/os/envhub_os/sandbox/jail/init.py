@@ -21,12 +21,9 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, messages, mounts, packing, rest
+from . import child, kernel, messages, mounts, rest
 
 ROWS, COLUMNS = 24, 80
-PROFILE = "/etc/profile"
-RESUMING = "/dev/shm"
-"""Where the files lie that a shell reads to become what another one was."""
 _READ = {"x86_64": "0", "aarch64": "63"}
 
 
@@ -42,17 +39,15 @@ class Init:
     ) -> None:
         self._control = control
         self._settings = settings
-        self._kept = kept
         self._saved = saved
         self._confined = kept is not None
         self._jailer = child.Jailer(self._confined)
+        self._rest = rest.Rest(kept)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
         self._drains: set[int] = set()  # outputs of helpers that have ended
         self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
         self._shell = self._master = self._terminal = -1
-        self._covered = False
-        self._devices: list[Any] = []
         self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -64,7 +59,7 @@ class Init:
             "read": self._copy,
             "write": self._copy,
             "save": self._copy,
-            "rest": self._rest,
+            "rest": self._tell_rest,
             "resumed": self._resumed,
             "kill": self._kill,
             "release": self._release,
@@ -85,7 +80,6 @@ class Init:
         null = os.open("/dev/null", os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
-        self._devices = rest.devices()
         if self._saved is None:
             self._start_shell({}, [])
         else:
@@ -128,7 +122,7 @@ class Init:
     def _start_shell(self, order: dict[str, Any], files: list[int]) -> None:
         """Starts the login shell on a new terminal and sends the worker the terminal's other end.
 
-        `order` may have variables for it.
+        `order` may have variables for it, and the terminal's size.
         """
         if self._master >= 0:
             os.close(self._master)
@@ -136,7 +130,7 @@ class Init:
         fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
         slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *order.get("size", (ROWS, COLUMNS, 0, 0))))
         self._shell = self._fork_in_any_case()
         if self._shell == 0:
             argv = ["bash", "--login", "--noediting", "-i"]
@@ -205,45 +199,22 @@ class Init:
 
     # -- rest, and going on from it -----------------------------------------------------------------------
 
-    def _rest(self, order: dict[str, Any], files: list[int]) -> None:
+    def _tell_rest(self, order: dict[str, Any], files: list[int]) -> None:
         """Says what speaks against taking all there is to know of the sandbox, and its process ids."""
-        why = "it was not made for that"
-        if self._confined:
-            why = rest.objection(self._shell, self._front(), self._devices)
-        self._say(event="rest", why=why, shell=self._shell, last=self._last_pid())
-
-    def _last_pid(self) -> int:
-        if self._kept is None or self._kept.last_pid < 0:
-            return 0
-        return int(os.pread(self._kept.last_pid, 32, 0))
-
-    def _set_last_pid(self, pid: int) -> None:
-        """Lets the next process have the id after this one, if that is free."""
-        if self._kept is not None and self._kept.last_pid >= 0 and pid > 0:
-            with contextlib.suppress(OSError):
-                os.pwrite(self._kept.last_pid, str(pid).encode(), 0)
+        why = self._rest.objection(self._shell, self._front())
+        self._say(event="rest", why=why, shell=self._shell, last=self._rest.last_pid)
 
     def _resume(self, saved: int) -> None:
-        """Starts a login shell that reads, before its first prompt, what makes it another one.
-
-        No file of the agent's is read before: `/etc/profile` is covered meanwhile, and home is elsewhere.
-        """
-        with open(saved, "rb", buffering=0) as source, open(f"{RESUMING}/resume", "wb") as script:
-            while chunk := source.read(packing.CHUNK):
-                script.write(chunk)
-        self._covered = os.path.isfile(PROFILE)
-        if self._covered:
-            kernel.mount("/dev/null", PROFILE, flags=kernel.MS_BIND)
-        self._set_last_pid(self._settings["saved"]["shell"] - 1)
-        self._start_shell({"env": {"HOME": RESUMING, "PROMPT_COMMAND": f". {RESUMING}/resume"}}, [])
+        """Starts a login shell that becomes another one before it shows a prompt."""
+        told = self._settings["saved"]
+        self._rest.cover(saved)
+        self._rest.last_pid = told["shell"] - 1
+        self._start_shell({"env": rest.ENVIRONMENT, "size": told["size"]}, [])
 
     def _resumed(self, order: dict[str, Any], files: list[int]) -> None:
-        """The shell is what it was."""
-        if self._covered:
-            kernel.unmount(PROFILE)
-        for name in os.listdir(RESUMING):
-            os.unlink(f"{RESUMING}/{name}")
-        self._set_last_pid(self._settings["saved"]["last"])
+        """The shell is what the other one was."""
+        self._rest.uncover()
+        self._rest.last_pid = self._settings["saved"]["last"]
         self._say(event="resumed")
 
     # -- helpers ----------------------------------------------------------------------------------------
@@ -263,8 +234,8 @@ class Init:
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
-        copy = {"read": _read_file, "write": _write_file, "save": self._save}[order["do"]]
-        last = self._last_pid()
+        copy = {"read": _read_file, "write": _write_file, "save": self._rest.save}[order["do"]]
+        last = self._rest.last_pid
 
         def work() -> None:
             status = errno.EIO
@@ -279,14 +250,8 @@ class Init:
 
         self._fork(order["id"], work)
         if order["do"] == "save":
-            self._set_last_pid(last)
+            self._rest.last_pid = last
         os.close(files[0])
-
-    def _save(self, order: dict[str, Any], sink: int) -> None:
-        """Writes all that was written, in a process of its own."""
-        assert self._kept is not None
-        os.fchdir(self._kept.stage)
-        packing.pack(sink, order["limit"])
 
     def _fork(self, number: int, work: Callable[[], None]) -> None:
         try:

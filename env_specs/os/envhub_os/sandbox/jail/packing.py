@@ -2,9 +2,9 @@
 
 What is packed are the folders that lie under the overlays, with overlay's own marks: devices 0:0 where
 something of the base was removed, attributes where a folder replaces one. Owners, modes, times, attributes,
-access lists, hard links, holes and the order of names come back as they were. A stream is a length of 8 bytes, a list of entries
-as JSON, and the contents of the files one after the other. `tarfile` knows neither attributes nor holes, and
-would be 1.5 MB in each process here.
+access lists, hard links, holes and the order of names come back as they were. A stream is a length of 8
+bytes, a list of entries as JSON, and the contents of the files one after the other. Ours because `tarfile`
+writes neither attributes nor holes, and no program can be relied on: the agent may have replaced it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def pack(sink: int, limit: int) -> None:
 
 
 def _newest_first(names: list[str]) -> bool:
-    """Whether this file system lists what was made last first, by a folder in which `lower` is the older one."""
+    """Whether this file system lists what is newest first, by a folder in which `lower` is older."""
     return "lower" in names and names.index("work") < names.index("lower")
 
 
 def _walk(folder: str, backwards: bool) -> Iterator[str]:
-    """All paths at and below a folder, in an order in which they can be made so that they are listed as here."""
+    """All paths at and below a folder, in an order in which they are made to be listed as here."""
     yield folder
     entries = list(os.scandir(folder))
     for entry in reversed(entries) if backwards else entries:
