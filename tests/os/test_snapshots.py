@@ -1,4 +1,4 @@
-"""Snapshots of the environment: another replica goes on from them as the first one does, to the same score."""
+"""Snapshots of the environment: others go on from them as the first one does, to the same score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from envhub_os import OSEnv
 
 Bash = Callable[[str], str]
@@ -37,22 +36,18 @@ def moved(env: OSEnv, other: OSEnv) -> Any:
     [
         "files-find-text-0",
         "permissions-world-writable-0",
-        "users-add-user-0",
+        "users-create-0",
         "archives-pack-0",
-        "git-commit-0",
-        "text-top-sum-0",
+        "git-revert-0",
+        "text-top-word-0",
     ],
 )
 @pytest.mark.parametrize("form", ["classic", "tools"])
 def test_a_solution_is_finished_by_others(made: Callable[..., OSEnv], task: str, form: str) -> None:
     one, other = made(expert=True, actions=form), made(expert=True, actions=form)
-    known = {entry["id"] for split in ("train", "validation", "test") for entry in one.tasks(split)}
-    if task not in known:
-        task = next(name for name in sorted(known) if name.startswith(task.partition("-")[0]))
     _, info = one.reset(seed=1, options={"task": {"id": task}})
     for _ in range(8):
-        if moved(one, other) is None:
-            pytest.fail("the machine is not at rest")
+        assert moved(one, other) is not None
         seen = [env.step(info["expert_action"]) for env in (one, other)]
         assert seen[0] == seen[1]
         _, reward, terminated, _, info = seen[0]

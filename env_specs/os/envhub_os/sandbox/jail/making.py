@@ -63,9 +63,11 @@ class Held:
 
     def ended(self) -> bool:
         """Whether it has ended by itself."""
-        with contextlib.suppress(ChildProcessError):
-            return any(os.waitpid(pid, os.WNOHANG)[0] for pid in self.pids)
-        return True
+        for pid in self.pids:
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    return True
+        return False
 
 
 def tell(to: socket.socket, message: dict[str, Any], files: list[int] | None = None) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import kernel, packing
+from .view import LAYERS, LINKS, ROOTS, Base
 
 HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
 HOST_FOLDERS = {
@@ -54,10 +55,12 @@ SHM_MB = 64
 
 
 class Kept(NamedTuple):
-    """Open files that only the first process has: no path inside leads to them."""
+    """What only the first process has: no path inside leads there."""
 
+    base: Base
+    """The trees as they were."""
     stage: int
-    """The folder of all that is written, under the overlays."""
+    """The folder of all that is written, under the overlays, to be read without a trace."""
     last_pid: int
     """The process id given last, to be read and set; -1 where the kernel has no such file."""
 
@@ -76,6 +79,7 @@ def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int
     trees = []
     for source, place in places:
         tree = kernel.clone_tree(source)
+        kernel.make_read_only(tree)
         if user_namespace is not None:
             kernel.shift_owners(tree, user_namespace)
         trees.append((tree, place))
@@ -129,7 +133,8 @@ def build(
     with contextlib.suppress(OSError):
         kernel.keep_access_times(stage)
     root, new = f"{STAGE}/root", saved is None
-    os.mkdir(root)
+    for folder in (root, f"{STAGE}/{LAYERS}", f"{STAGE}/{ROOTS}"):
+        os.mkdir(folder)
     if saved is not None:
         os.chdir(STAGE)
         packing.unpack(saved)
@@ -140,7 +145,7 @@ def build(
         if shifted or settings["rootfs"]:
             _overlay(f"{STAGE}/{number}", tree, target, new, secrets if place == "/etc" else [])
         elif place == "/etc":
-            os.close(tree)
+            _lay(f"{STAGE}/{number}", tree)
             if new:
                 _copy("/etc", target)
         else:
@@ -151,11 +156,15 @@ def build(
             _host_shadow(root)
     _devices(root)
     last_pid = _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
-    os.chdir(root)
+    os.chdir(STAGE)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
+    base = Base(os.open(".", os.O_PATH | os.O_CLOEXEC), [place for _, place in trees])
+    os.chdir("root")
+    kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage, so that no path leads there
+    os.chroot(".")
     os.chdir("/")
-    return Kept(stage, last_pid)
+    return Kept(base, stage, last_pid)
 
 
 def _copy(source: str, target: str) -> None:
@@ -176,14 +185,20 @@ def _copy(source: str, target: str) -> None:
                 os.chmod(place, stat.S_IMODE(entry.stat().st_mode))
 
 
+def _lay(stage: str, tree: int) -> None:
+    """Mounts a tree in its folder of the stage."""
+    os.makedirs(f"{stage}/lower")
+    kernel.attach_tree(tree, f"{stage}/lower")
+    os.close(tree)
+
+
 def _overlay(
     stage: str, tree: int, target: str, new: bool, secrets: list[str], open_folders: Iterable[str] = ()
 ) -> None:
     lower, upper, work = (f"{stage}/{name}" for name in ("lower", "upper", "work"))
-    for folder in (lower, upper, work):
-        os.makedirs(folder, exist_ok=not new)
-    kernel.attach_tree(tree, lower)
-    os.close(tree)
+    _lay(stage, tree)
+    for folder in (upper, work):
+        os.makedirs(folder, exist_ok=True)
     if new:
         os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
         for secret in secrets:
@@ -207,9 +222,11 @@ def _hide(lower: str, upper: str, path: str) -> None:
 
 
 def _host_root(root: str) -> None:
+    os.mkdir(f"{STAGE}/{LINKS}")
     for name in HOST_LINKS:
         if os.path.islink(f"/{name}"):
-            os.symlink(os.readlink(f"/{name}"), f"{root}/{name}")
+            for folder in (root, f"{STAGE}/{LINKS}"):
+                os.symlink(os.readlink(f"/{name}"), f"{folder}/{name}")
     for name, mode in HOST_FOLDERS.items():
         os.mkdir(f"{root}/{name}")
         os.chmod(f"{root}/{name}", mode)

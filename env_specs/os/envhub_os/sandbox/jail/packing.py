@@ -16,6 +16,8 @@ import stat
 from collections.abc import Iterator
 from typing import Any
 
+FOLDERS = ("root", "links")
+WRITTEN = ("upper", "sealed")
 CHUNK = 1 << 18
 _SIZE = 8
 _KEPT = ("user.", "system.posix_acl_")
@@ -23,17 +25,18 @@ _KEPT = ("user.", "system.posix_acl_")
 
 
 def pack(sink: int, limit: int) -> None:
-    """Writes what lies in the current folder: `root`, and `upper` of each numbered folder.
+    """Writes what lies in the current folder: its `FOLDERS`, and those of `WRITTEN` in each numbered folder.
 
     Raises:
         OSError: It is more than `limit` bytes (EFBIG), or can't be read.
     """
-    numbers = sorted(name for name in os.listdir(".") if name.isdigit() and os.path.isdir(f"{name}/upper"))
+    numbers = sorted(filter(str.isdigit, os.listdir(".")), key=int)
     backwards = any(_newest_first(os.listdir(number)) for number in numbers)
     entries: list[dict[str, Any]] = []
     links: dict[int, int] = {}  # inode: the first entry that is it
     size = 0
-    for place in ("root", *(f"{number}/upper" for number in numbers)):
+    places = [*FOLDERS, *(f"{number}/{layer}" for number in numbers for layer in WRITTEN)]
+    for place in filter(os.path.isdir, places):
         for path in _walk(place, backwards):
             entry = _entry(path, links, len(entries))
             size += sum(length for _, length in entry.get("data", ()))
@@ -55,7 +58,7 @@ def pack(sink: int, limit: int) -> None:
 
 def _newest_first(names: list[str]) -> bool:
     """Whether this file system lists what is newest first, by a folder in which `lower` is older."""
-    return "lower" in names and names.index("work") < names.index("lower")
+    return "work" in names and names.index("work") < names.index("lower")
 
 
 def _walk(folder: str, backwards: bool) -> Iterator[str]:
