@@ -19,7 +19,7 @@ QUEUES = ("msg", "sem", "shm")
 PROFILE = "/etc/profile"
 SCRIPT = f"{SHARED_MEMORY}/resume"
 ENVIRONMENT = {"HOME": SHARED_MEMORY, "PROMPT_COMMAND": f". {SCRIPT}"}
-"""Of a shell that is to become another one: it reads the script before a prompt, and nothing of the agent's."""
+"""Of a shell that is to become another one: before a prompt it reads the script, nothing of the agent's."""
 
 
 class Rest:
@@ -36,7 +36,7 @@ class Rest:
 
     @property
     def last_pid(self) -> int:
-        """The process id given last, 0 where that can't be known; when set, the next one is given after it."""
+        """The process id given last, 0 where that is not known; when set, the next one is after it."""
         if self._kept is None or self._kept.last_pid < 0:
             return 0
         return int(os.pread(self._kept.last_pid, 32, 0))
