@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os"))
 
-from envhub_os.sandbox import Report, Result, Sandbox, Settings, report
+from envhub_os.sandbox import Report, Result, Sandbox, Saved, Settings, report
 
 ROOTFS = Path(os.environ["ENVHUB_OS_ROOTFS"]) if "ENVHUB_OS_ROOTFS" in os.environ else None
 SMALL = Settings(ROOTFS, memory_mb=96, disk_mb=16, inodes=1000, pids=48, open_files=256)
@@ -40,8 +40,8 @@ def make(held: Report) -> Iterator[Callable[..., Sandbox]]:
     """Makes sandboxes that end with the test."""
     made = []
 
-    def one(settings: Settings = SMALL) -> Sandbox:
-        made.append(Sandbox.start(settings))
+    def one(settings: Settings = SMALL, saved: Saved | None = None) -> Sandbox:
+        made.append(Sandbox.start(settings, saved))
         return made[-1]
 
     yield one
