@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os")
 from envhub_os.sandbox import Report, Result, Sandbox, Saved, Settings, report
 
 ROOTFS = Path(os.environ["ENVHUB_OS_ROOTFS"]) if "ENVHUB_OS_ROOTFS" in os.environ else None
-SMALL = Settings(ROOTFS, memory_mb=96, disk_mb=16, inodes=1000, pids=48, open_files=256)
+SMALL = Settings(ROOTFS, memory_mb=96, disk_mb=16, inodes=4000, pids=48, open_files=256)
 PATIENCE_S = 60.0
 
 

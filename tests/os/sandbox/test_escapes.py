@@ -204,10 +204,21 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 def test_the_first_process_is_not_killed_traced_or_read(box: Sandbox) -> None:
     for name in ("KILL", "TERM", "INT", "STOP", "HUP", "CHLD", "USR1", "SEGV", "ALRM", "PIPE"):
         say(box, f"kill -{name} 1")
-    for path in ("environ", "mem", "maps", "fd", "root", "cwd", "exe"):
+    for path in ("environ", "mem", "maps", "root", "cwd", "exe"):
         assert say(box, f"ls /proc/1/{path}/ || cat /proc/1/{path}").exit_code != 0, path
+    for path in ("fd", "fdinfo", "map_files", "ns"):
+        shown = say(box, f"ls -A /proc/1/{path} /proc/1/task/1/{path} 2> /dev/null | grep -v :").output
+        assert shown.strip() == "", path
     assert say(box, "tr '\\0' ' ' < /proc/1/cmdline").output.strip() == "init"
     assert box.exec(["true"]).exit_code == 0
+
+
+def test_what_walks_through_everything_meets_no_error(box: Sandbox) -> None:
+    for command in ("find / -xdev > /dev/null", "find /proc /dev /sys > /dev/null", "ps aux > /dev/null"):
+        assert say(box, command).exit_code == 0, command
+        for checks in (False, True):
+            done = box.exec(["bash", "-c", command], checks=checks)
+            assert (done.exit_code, done.stderr) == (0, b""), command
 
 
 def test_killing_everything_ends_the_shell_alone(box: Sandbox) -> None:
