@@ -407,7 +407,7 @@ def test_the_disk_fills_up_inside_alone(box: Sandbox) -> None:
 def test_inodes_run_out_inside_alone(box: Sandbox) -> None:
     result = say(
         box,
-        "mkdir /tmp/many; cd /tmp/many; for ((n = 0; n < 3000; n++)); do : > $n || break; done; ls | wc -l",
+        "mkdir /tmp/many; cd /tmp/many; for ((n = 0; n < 6000; n++)); do : > $n || break; done; ls | wc -l",
     )
     assert "No space left" in result.output
     assert int(result.output.split()[-1]) <= SMALL.inodes
