@@ -21,7 +21,7 @@ NEEDS = {
     "namespaces": "It takes user namespaces with overlay and tmpfs mounts inside (Linux 5.11; 5.19 as root). "
     "Containers often forbid them: run the hub outside, or with CAP_SYS_ADMIN and no seccomp profile. "
     "On Ubuntu 24.04 and newer a user other than root needs kernel.apparmor_restrict_unprivileged_userns=0",
-    "bwrap": "It takes bubblewrap (apt install bubblewrap) that may make user namespaces, without setuid, and "
+    "bwrap": "It takes bubblewrap (apt install bubblewrap), not setuid, that may make user namespaces, and "
     "what it starts may mount in them: where AppArmor allows them by program, with a profile for bwrap like "
     "`profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }`",
 }
@@ -80,7 +80,9 @@ def forget(broken: Launcher) -> None:
 
 def refusal(backend: str, why: str) -> Refused:
     """Says why no sandbox of a backend can be made on this machine, and what to do."""
-    return Refused(f"no sandbox can be made on this machine by {backend}: {why}. {NEEDS.get(backend, '')}".strip())
+    return Refused(
+        f"no sandbox can be made on this machine by {backend}: {why}. {NEEDS.get(backend, '')}".strip()
+    )
 
 
 def start(settings: dict[str, Any], box: socket.socket) -> int:

@@ -24,6 +24,7 @@ from typing import Any, Callable, NoReturn
 from . import child, kernel, messages
 
 ROWS, COLUMNS = 24, 80
+REAPED_AT_ONCE = 64
 _READ = {"x86_64": "0", "aarch64": "63"}
 
 
@@ -35,17 +36,18 @@ class Init:
         self._settings = settings
         self._confined = confined
         self._jailer = child.Jailer(confined)
+        self._helper = child.HELPER_BESIDE_EQUALS if settings["backend"] == "bwrap" else child.HELPER
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
         self._drains: set[int] = set()  # outputs of helpers that have ended
         self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
         self._shell = self._master = self._terminal = -1
-        self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake, self._wake_up = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if not confined:
             signal.signal(signal.SIGTERM, lambda signum, frame: self._end())
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_up, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
             "read": self._copy,
@@ -190,7 +192,7 @@ class Init:
         streams = (stdin, stdout, stderr)
         self._fork(
             order["id"],
-            lambda: self._jailer.run(argv, env, self._settings["cwd"], user, streams, child.HELPER),
+            lambda: self._jailer.run(argv, env, self._settings["cwd"], user, streams, self._helper),
         )
         for file in streams:
             os.close(file)
@@ -202,7 +204,7 @@ class Init:
         def work() -> None:
             status = errno.EIO
             try:
-                self._jailer.confine("root", child.HELPER)
+                self._jailer.confine("root", self._helper)
                 copy(order, files[0])
                 status = 0
             except OSError as error:
@@ -238,7 +240,7 @@ class Init:
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
-            while True:
+            for _ in range(REAPED_AT_ONCE):
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
@@ -249,6 +251,7 @@ class Init:
                 number = self._helpers.pop(pid, None)
                 if number is not None:
                     self._say(event="ended", id=number, code=code)
+            os.write(self._wake_up, b"1")  # there may be more, but orders come in between
 
     def _release(self, order: dict[str, Any], files: list[int]) -> None:
         """The worker has read what a helper that has ended wrote."""
