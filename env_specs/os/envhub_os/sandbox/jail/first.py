@@ -36,8 +36,8 @@ def become(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which the first process of a pid namespace never gets
         shifted = bool(trees)
         trees = trees or mounts.open_trees(settings["rootfs"], None)
-        mounts.build(trees, shifted, secrets, settings)
-        init.start(box, settings, confined=True)
+        base = mounts.build(trees, shifted, secrets, settings)
+        init.start(box, settings, base)
     except BaseException as error:
         with contextlib.suppress(OSError):
             messages.send(box, {"event": "broken", "why": f"{type(error).__name__}: {error}"})

@@ -21,20 +21,23 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, messages
+from . import child, kernel, look, messages, view
 
 ROWS, COLUMNS = 24, 80
 REAPED_AT_ONCE = 64
+PROBES = 8
+"""Processes that a shell needs at once while it starts; bash waits 15 s for one that it can't have."""
 _READ = {"x86_64": "0", "aarch64": "63"}
 
 
 class Init:
     """The loop of the first process."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any], confined: bool) -> None:
+    def __init__(self, control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> None:
         self._control = control
         self._settings = settings
-        self._confined = confined
+        self._base = base
+        self._confined = confined = base is not None
         self._jailer = child.Jailer(confined)
         self._helper = child.HELPER_BESIDE_EQUALS if settings["backend"] == "bwrap" else child.HELPER
         self._read = _READ.get(os.uname().machine, "")
@@ -50,6 +53,8 @@ class Init:
         signal.set_wakeup_fd(self._wake_up, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
+            "look": self._look,
+            "seal": self._seal,
             "read": self._copy,
             "write": self._copy,
             "kill": self._kill,
@@ -111,6 +116,7 @@ class Init:
         """Starts the login shell on a new terminal and sends the worker the terminal's other end."""
         if self._master >= 0:
             os.close(self._master)
+            self._make_room()
         self._master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
         fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
@@ -123,6 +129,18 @@ class Init:
             self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
         os.close(slave)
         messages.send(self._control, {"event": "shell"}, [self._master])
+
+    def _make_room(self) -> None:
+        """Kills all of the agent's where it has left too few processes for a shell to start with."""
+        probes: list[int] = []
+        for _ in range(PROBES):
+            pid = self._fork_in_any_case()
+            if pid == 0:
+                os._exit(0)
+            probes.append(pid)
+        for pid in probes:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
     def _fork_in_any_case(self) -> int:
         """Forks; where the agent has used up all processes or memory, once all of its are killed."""
@@ -186,16 +204,55 @@ class Init:
 
     def _exec(self, order: dict[str, Any], files: list[int]) -> None:
         """Starts a helper on the given files: stdin, stdout, stderr, and the read ends of the last two."""
-        stdin, stdout, stderr, *outputs = files
-        self._outputs[order["id"]] = outputs
-        argv, env, user = order["argv"], order["env"], order["user"]
-        streams = (stdin, stdout, stderr)
-        self._fork(
-            order["id"],
-            lambda: self._jailer.run(argv, env, self._settings["cwd"], user, streams, self._helper),
-        )
+        argv, env, user, cwd = order["argv"], order["env"], order["user"], self._settings["cwd"]
+        streams = self._streams(order, files)
+
+        def work() -> None:
+            if order["checks"] and self._base is not None:
+                try:
+                    self._base.enter()
+                except OSError as error:
+                    os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
+                    return
+                env.update(view.ENVIRONMENT)
+            self._jailer.run(argv, env, cwd, user, streams, self._helper)
+
+        self._fork(order["id"], work)
         for file in streams:
             os.close(file)
+
+    def _look(self, order: dict[str, Any], files: list[int]) -> None:
+        """Answers questions about the machine in a process that runs none of its programs."""
+        streams = self._streams(order, files)
+
+        def work() -> None:
+            self._jailer.confine("root", self._helper)
+            look.serve(streams[0], streams[1])
+            os._exit(0)
+
+        self._fork(order["id"], work)
+        for file in streams:
+            os.close(file)
+
+    def _seal(self, order: dict[str, Any], files: list[int]) -> None:
+        """Counts what has been written so far to what checks run."""
+
+        def work() -> None:
+            status = 0
+            try:
+                if self._base is not None:
+                    self._base.seal()
+            except OSError as error:
+                status = error.errno or errno.EIO
+            finally:
+                os._exit(status)
+
+        self._fork(order["id"], work)
+
+    def _streams(self, order: dict[str, Any], files: list[int]) -> tuple[int, int, int]:
+        stdin, stdout, stderr, *outputs = files
+        self._outputs[order["id"]] = outputs
+        return stdin, stdout, stderr
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
@@ -312,9 +369,9 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
             view = view[os.write(file, view) :]
 
 
-def start(control: socket.socket, settings: dict[str, Any], confined: bool) -> NoReturn:
-    """Becomes the first process's loop; the root has been entered."""
+def start(control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> NoReturn:
+    """Becomes the first process's loop; the root has been entered. Without a base there is no sandbox."""
     kernel.rename("init")
-    if confined:
+    if base is not None:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    Init(control, settings, confined).run()
+    Init(control, settings, base).run()
