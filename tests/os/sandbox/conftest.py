@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os"))
 
-from envhub_os.sandbox import Report, Result, Sandbox, Settings, report
+from envhub_os.sandbox import Report, Result, Sandbox, Saved, Settings, report
 from envhub_os.sandbox.settings import AUTO
 
 ROOTFS = Path(os.environ["ENVHUB_OS_ROOTFS"]) if "ENVHUB_OS_ROOTFS" in os.environ else None
@@ -48,8 +48,8 @@ def make(small: Settings) -> Iterator[Callable[..., Sandbox]]:
     """Makes sandboxes that end with the test."""
     made = []
 
-    def one(settings: Settings = small) -> Sandbox:
-        made.append(Sandbox.start(settings))
+    def one(settings: Settings = small, saved: Saved | None = None) -> Sandbox:
+        made.append(Sandbox.start(settings, saved))
         return made[-1]
 
     yield one

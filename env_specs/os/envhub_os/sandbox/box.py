@@ -14,7 +14,8 @@ from typing import Any
 
 from . import launcher
 from .jail import messages
-from .settings import AUTO, BACKENDS, Completed, Refused, Result, SandboxError, Settings
+from .saved import Saved
+from .settings import AUTO, BACKENDS, Completed, NotAtRest, Refused, Result, SandboxError, Settings
 from .shell import Shell
 from .terminal import prompt_command
 
@@ -34,6 +35,8 @@ PROFILE = "/etc/profile.d/zz-prompt.sh"
 """Gives the shells of `su - user`, too, prompts that are marks."""
 MAX_WORDS = 120_000
 """Characters of arguments and variables; Linux takes 131,072 bytes in one argument."""
+MAX_FILES_BYTES = 16 << 20
+"""What may have been written in a sandbox that is saved."""
 LOOK_BYTES = 1 << 22
 """Of answers about the machine; of more, none counts."""
 Question = tuple[str, dict[str, Any]]
@@ -48,54 +51,63 @@ _chosen: dict[bool, str] = {}
 class Sandbox:
     """One sandbox; made by `start`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, saved: Saved | None = None) -> None:
         self.settings = settings
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._closed = False
         self._made = 0
         self._not_started = 0
         self._ended: dict[int, int] = {}
-        self._shell = Shell(self)
+        self._shell = Shell(self, saved.token, saved.scripts) if saved else Shell(self, os.urandom(8).hex())
         self.exited: int | None = None
         """The exit code of the shell that is gone and not yet replaced."""
         self.waits: bool | None = None
         """What the last question answered: whether the program in front waits for input."""
         self.shell_in_front = False
         """And whether it is the shell itself."""
+        self._said: dict[str, Any] | None = None
         with theirs:
             try:
-                self.pid = launcher.start(_order(settings, self._shell.token), theirs)
+                if saved:
+                    saved.send(self.control)
+                self.pid = launcher.start(_order(settings, self._shell.token, saved), theirs)
                 """The first process's id outside."""
             except BaseException:
                 self._control.close()
                 raise
 
     @classmethod
-    def start(cls, settings: Settings) -> Sandbox:
-        """Makes a sandbox and its login shell.
+    def start(cls, settings: Settings, saved: Saved | None = None) -> Sandbox:
+        """Makes a sandbox and its login shell, or what `save` has returned of another one.
 
         Raises:
             Refused: None can be made safely here.
+            SandboxError: What was saved can't be made again here.
         """
         _check(settings)
         if settings.backend == "auto":
-            return cls._start_what_is_safe(settings)
-        box = cls(settings)
+            return cls._start_what_is_safe(settings, saved)
+        box = cls(settings, saved)
         try:
             box._shell.greet(START_S)
+            if saved:
+                box.send({"do": "resumed"})
+                while box._said is None:
+                    box.hear_in_time()
+                box._shell.check(saved.shell, saved.mode)
         except BaseException:
             box.close()
             raise
         return box
 
     @classmethod
-    def _start_what_is_safe(cls, settings: Settings) -> Sandbox:
+    def _start_what_is_safe(cls, settings: Settings, saved: Saved | None) -> Sandbox:
         """Takes the first of `AUTO` that can make a sandbox here, and stays with it."""
         kind = settings.rootfs is None
         problems = []
         for backend in [_chosen[kind]] if kind in _chosen else AUTO:
             try:
-                box = cls.start(replace(settings, backend=backend))
+                box = cls.start(replace(settings, backend=backend), saved)
             except Refused as error:
                 problems.append(str(error))
             else:
@@ -234,6 +246,18 @@ class Sandbox:
         finally:
             os.close(source)
 
+    def save(self) -> Saved:
+        """Takes all there is of it; it goes on as if nothing had been.
+
+        Raises:
+            NotAtRest: There is more than files and a shell at its prompt; the message says what.
+            SandboxError: The sandbox is gone.
+        """
+        self._check_rest()
+        held = self._shell.ask()
+        pids = self._check_rest()
+        return Saved.of(self._pack(), held, self._shell, pids)
+
     def close(self) -> None:
         """Ends it; nothing of it runs or is mounted when this returns. A second call does nothing."""
         if not self._closed:
@@ -252,6 +276,33 @@ class Sandbox:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _check_rest(self) -> tuple[int, int]:
+        """Makes sure that it is at rest; returns the process ids of the shell and of the last process."""
+        self._said = None
+        self.send({"do": "rest"})
+        while self._said is None:
+            self.hear_in_time()
+        if self._said["why"]:
+            raise NotAtRest(self._said["why"])
+        return self._said["shell"], self._said["last"]
+
+    def _pack(self) -> bytes:
+        """All that was written, as `jail.packing` does it."""
+        source, sink = os.pipe()
+        try:
+            try:
+                number = self._begin({"do": "save", "limit": MAX_FILES_BYTES}, [sink])
+            finally:
+                os.close(sink)
+            texts = {source: bytearray()}
+            try:
+                self._finish(number, "what was written", texts, {}, 2 * MAX_FILES_BYTES)
+            except OSError as error:
+                raise NotAtRest(str(error)) from error
+            return bytes(texts[source])
+        finally:
+            os.close(source)
 
     # -- the first process inside -----------------------------------------------------------------------
 
@@ -284,11 +335,25 @@ class Sandbox:
             self.exited = event["code"]
         elif kind == "idle":
             self.waits, self.shell_in_front = event["idle"], event["front"]
+        elif kind in ("rest", "resumed"):
+            self._said = event
         elif kind == "ended":
             self._ended[event["id"]] = event["code"]
         elif kind == "failed":
             self._ended[event["id"]] = NOT_STARTED
             self._not_started = event["errno"]
+
+    def hear_in_time(self) -> None:
+        """Takes the next event, for which it waits as long as a busy machine may need.
+
+        Raises:
+            SandboxError: None comes.
+        """
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        if not poll.poll(START_S * 1000):
+            raise SandboxError("the first process of the sandbox does not answer")
+        self.hear()
 
     def _begin(self, order: dict[str, Any], files: Sequence[int]) -> int:
         self._made += 1
@@ -387,12 +452,13 @@ def _check(settings: Settings) -> None:
         raise Refused(f"{settings.rootfs} is no root file system: it has no /bin/bash")
 
 
-def _order(settings: Settings, token: str) -> dict[str, Any]:
+def _order(settings: Settings, token: str, saved: Saved | None) -> dict[str, Any]:
     command = prompt_command(token)
     quoted = command.replace("'", "'\\''")
     return {
         **asdict(settings),
         "rootfs": str(settings.rootfs.resolve()) if settings.rootfs else None,
         "env": {**ENVIRONMENT, "PROMPT_COMMAND": command},
-        "files": {} if settings.backend == "none" else {PROFILE: f"PROMPT_COMMAND='{quoted}'\n"},
+        "files": {} if saved or settings.backend == "none" else {PROFILE: f"PROMPT_COMMAND='{quoted}'\n"},
+        "saved": saved.told() if saved else None,
     }

@@ -14,6 +14,10 @@ class SandboxError(Exception):
     """This sandbox is broken or gone: close it and start another."""
 
 
+class NotAtRest(SandboxError):
+    """This sandbox can't be saved as it is: there is more in it than files and a shell at its prompt."""
+
+
 class Refused(SandboxError):
     """No safe sandbox can be made here, or a setting makes no sense; the message says why and what to do."""
 

@@ -36,8 +36,9 @@ def become(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which the first process of a pid namespace never gets
         shifted = bool(trees)
         trees = trees or mounts.open_trees(settings["rootfs"], None)
-        base = mounts.build(trees, shifted, secrets, settings)
-        init.start(box, settings, base)
+        saved = messages.receive(box)[1][0] if settings["saved"] else None
+        kept = mounts.build(trees, shifted, secrets, settings, saved)
+        init.start(box, settings, kept, saved)
     except BaseException as error:
         with contextlib.suppress(OSError):
             messages.send(box, {"event": "broken", "why": f"{type(error).__name__}: {error}"})

@@ -16,5 +16,5 @@ def start(order: Order) -> Held:
         order.control.close()
         kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
-        init.start(order.box, order.settings, None)
+        init.start(order.box, order.settings)
     return Held([pid], end=signal.SIGTERM)
