@@ -1,11 +1,12 @@
 """Sandboxes of the OS environment: how fast they start, answer and end, and what many of them cost.
 
-    python benchmarks/os.py [--rootfs FOLDER] [--rounds N] [--held N]
+    python benchmarks/os.py [--backend NAME] [--rootfs FOLDER] [--rounds N] [--held N]
 
 Times are of the wall clock; a start lasts until the login shell has shown its prompt. `CPU` is what all
 processes together need for a start and a close, which tells even on a machine that does other work meanwhile.
 Memory is what all processes of the sandboxes hold (proportional set size), and, where there are control
-groups, what those say, files and kernel included. Exits with 1 when a bar is missed.
+groups, what those say, files and kernel included. Exits with 1 when a bar is missed; the bars are for our own
+namespaces.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "env_specs" / "os"))
 
 from envhub_os.sandbox import Sandbox, Settings, launcher, report
+from envhub_os.sandbox.settings import AUTO
 
 BARS_MS = {"start": 60.0, "trivial command": 5.0, "close": 10.0}
 HELD_MB = 300.0
@@ -143,10 +145,11 @@ def main() -> int:
     parser.add_argument(
         "--rootfs", type=Path, help="a root file system; without one, this machine's own programs"
     )
+    parser.add_argument("--backend", choices=("auto", *AUTO), default="auto")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--held", type=int, default=64)
     options = parser.parse_args()
-    settings, console = Settings(rootfs=options.rootfs), Console()
+    settings, console = Settings(rootfs=options.rootfs, backend=options.backend), Console()
     found = report(settings)
     for line in found.lines():
         console.print(line)
@@ -155,17 +158,20 @@ def main() -> int:
     cores = len(os.sched_getaffinity(0))
     rates = {workers: measure_rate(settings, workers, options.rounds // 2) for workers in (1, cores)}
     table = Table("measure", "p50", "p95", "bar")
-    missed = False
+    missed, barred = False, found.backend == AUTO[0]
     for name, values in measure_times(settings, options.rounds).items():
-        median, bar = statistics.median(values), BARS_MS.get(name)
+        median, bar = statistics.median(values), BARS_MS.get(name) if barred else None
         missed |= bar is not None and median >= bar
         p95 = statistics.quantiles(values, n=20)[-1]
         table.add_row(name, f"{median:.2f} ms", f"{p95:.2f} ms", f"< {bar:g} ms" if bar else "")
     by_processes, by_groups = measure_held(settings, options.held)
     worst = max(by_processes, by_groups or 0.0)
-    missed |= worst >= HELD_MB * options.held / 64
+    missed |= barred and worst >= HELD_MB * options.held / 64
     table.add_row(
-        f"{options.held} held beyond one: processes", f"{by_processes:.0f} MB", "", f"< {HELD_MB:g} MB for 64"
+        f"{options.held} held beyond one: processes",
+        f"{by_processes:.0f} MB",
+        "",
+        f"< {HELD_MB:g} MB for 64" if barred else "",
     )
     if by_groups is not None:
         table.add_row(f"{options.held} held beyond one: control groups", f"{by_groups:.0f} MB", "", "")
