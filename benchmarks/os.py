@@ -1,4 +1,4 @@
-"""The OS environment and its sandboxes: how fast they start, answer, fork and end, and what many of them cost.
+"""The OS environment and its sandboxes: how fast they start, answer, fork and end, and what many cost.
 
     python benchmarks/os.py [--rootfs FOLDER] [--rounds N] [--held N]
 
@@ -6,7 +6,7 @@ Times are of the wall clock; a start lasts until the login shell has shown its p
 processes together need for a start and a close, which tells even on a machine that does other work meanwhile.
 Memory is what all processes of the sandboxes hold (proportional set size), and, where there are control
 groups, what those say, files and kernel included. What is "of a session" goes through a hub that this starts,
-by HTTP and the SDK, in the episode of a task with some dozens of files: an open with its reset makes a machine
+by HTTP and the SDK, in the episode of a task with some dozens of files: an open and reset makes a machine
 and sets it up, a restore and a fork make one of a snapshot. Exits with 1 when a bar is missed.
 """
 
