@@ -335,13 +335,20 @@ class Sandbox:
             self.exited = event["code"]
         elif kind == "idle":
             self.waits, self.shell_in_front = event["idle"], event["front"]
-        elif kind in ("rest", "resumed"):
+        elif kind in ("rest", "resumed", "numbered"):
             self._said = event
         elif kind == "ended":
             self._ended[event["id"]] = event["code"]
         elif kind == "failed":
             self._ended[event["id"]] = NOT_STARTED
             self._not_started = event["errno"]
+
+    def number_processes(self, after: int) -> None:
+        """Gives the next process inside the first free id after this one, where the kernel can do that."""
+        self._said = None
+        self.send({"do": "number", "after": after})
+        while self._said is None:
+            self.hear_in_time()
 
     def hear_in_time(self) -> None:
         """Takes the next event, for which it waits as long as a busy machine may need.

@@ -80,7 +80,9 @@ def forget(broken: Launcher) -> None:
 
 def refusal(backend: str, why: str) -> Refused:
     """Says why no sandbox of a backend can be made on this machine, and what to do."""
-    return Refused(f"no sandbox can be made on this machine by {backend}: {why}. {NEEDS.get(backend, '')}".strip())
+    return Refused(
+        f"no sandbox can be made on this machine by {backend}: {why}. {NEEDS.get(backend, '')}".strip()
+    )
 
 
 def start(settings: dict[str, Any], box: socket.socket) -> int:

@@ -29,6 +29,8 @@ ANSWER_S = 30.0
 INTERRUPT = b"\x03"
 _SIZE = struct.Struct("HHHH")
 SYNTAX_ERROR = 2
+PIDS_A_SCRIPT, PID_RANGES = 1000, 30
+"""The processes of each script get ids from another range on, the same in each run, whatever was before."""
 SLACK = 1 << 17
 """Bytes beyond the limit that are gathered before they are forgotten."""
 
@@ -53,6 +55,7 @@ class Shell:
         self._box = box
         self.token = token
         self._marks = terminal.mark_pattern(self.token)
+        self._notices = terminal.notices(self.token)
         self._master = -1
         self._hung = False
         self._shown = bytearray()  # what the terminal showed and no result has told
@@ -106,6 +109,7 @@ class Shell:
             line = script.encode("utf-8", "surrogateescape") + b"\n"
         else:
             self.scripts += 1
+            self._box.number_processes(PIDS_A_SCRIPT * (1 + self.scripts % PID_RANGES))
             self._beginning = terminal.beginning(self.token, self.scripts)
             line = terminal.typed(script, self.token, self.scripts)
         ending = self._follow(line, time.monotonic() + timeout_s, limit)
@@ -280,8 +284,9 @@ class Shell:
             self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
             return None
         mark = terminal.Mark(*map(int, found.groups()))
-        self._end = found.start()
-        del self._shown[found.start() : found.end()]
+        notices = self._shown.rfind(self._notices, 0, found.start())
+        self._end = found.start() if notices < 0 else notices
+        del self._shown[self._end : found.end()]
         return mark
 
     def _trim(self, limit: int) -> None:

@@ -78,7 +78,17 @@ def _become(program: str, setup: socket.socket, files: tuple[int, int, int], ord
         argv = [NAME, *(f"--unshare-{name}" for name in NAMESPACES)]
         argv += ["--uid", "0", "--gid", "0", "--cap-add", "ALL", "--die-with-parent", "--as-pid-1"]
         argv += ["--info-fd", str(info), "--userns-block-fd", str(wait), "--dev-bind", "/", "/", "--"]
-        argv += [interpreter, "-I", "-S", "-X", "utf8", f"{jail}/__main__.py", "first", str(setup.fileno()), str(order.box.fileno())]
+        argv += [
+            interpreter,
+            "-I",
+            "-S",
+            "-X",
+            "utf8",
+            f"{jail}/__main__.py",
+            "first",
+            str(setup.fileno()),
+            str(order.box.fileno()),
+        ]
         os.execve(program, argv, {"PATH": os.defpath, "LANG": "C.UTF-8"})
     except BaseException as error:
         os.write(2, str(error).encode())

@@ -64,6 +64,7 @@ class Init:
             "save": self._copy,
             "rest": self._tell_rest,
             "resumed": self._resumed,
+            "number": self._number,
             "kill": self._kill,
             "release": self._release,
             "shell": self._start_shell,
@@ -206,6 +207,11 @@ class Init:
         """Says what speaks against taking all there is to know of the sandbox, and its process ids."""
         why = self._rest.objection(self._shell, self._front())
         self._say(event="rest", why=why, shell=self._shell, last=self._rest.last_pid)
+
+    def _number(self, order: dict[str, Any], files: list[int]) -> None:
+        """Says after which id the next process gets its own."""
+        self._rest.last_pid = order["after"]
+        self._say(event="numbered")
 
     def _resume(self, saved: int) -> None:
         """Starts a login shell that becomes another one before it shows a prompt."""
