@@ -30,7 +30,8 @@ def walk(path):
         for name in os.listdir(path):
             walk(f"{path}/{name}")
 for top in "/etc /home /opt /root /run /srv /tmp /usr/share/doc/bash /var/log /var/tmp".split():
-    walk(top)
+    if os.path.isdir(top):
+        walk(top)
 for path in ("/", "/usr", "/usr/bin", "/usr/share", "/usr/share/doc", "/usr/local"):
     tell(path)
     print(os.listdir(path))
