@@ -5,14 +5,10 @@
 Times are of the wall clock; a start lasts until the login shell has shown its prompt. `CPU` is what all
 processes together need for a start and a close, which tells even on a machine that does other work meanwhile.
 Memory is what all processes of the sandboxes hold (proportional set size), and, where there are control
-<<<<<<< HEAD
-groups, what those say, files and kernel included. Exits with 1 when a bar is missed; the bars are for our own
-namespaces.
-=======
 groups, what those say, files and kernel included. What is "of a session" goes through a hub that this starts,
 by HTTP and the SDK, in the episode of a task with some dozens of files: an open and reset makes a machine
-and sets it up, a restore and a fork make one of a snapshot. Exits with 1 when a bar is missed.
->>>>>>> os
+and sets it up, a restore and a fork make one of a snapshot. Exits with 1 when a bar is missed; the bars are
+for our own namespaces.
 """
 
 from __future__ import annotations
@@ -34,11 +30,8 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "env_specs" / "os"))
 
 from envhub_os.sandbox import Sandbox, Settings, launcher, report
-<<<<<<< HEAD
 from envhub_os.sandbox.settings import AUTO
-=======
 from load.contestants import serve_hub
->>>>>>> os
 
 from envhub_sdk import Hub
 
@@ -98,12 +91,13 @@ def measure_saving(settings: Settings, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def measure_sessions(rootfs: Path | None, rounds: int) -> dict[str, list[float]]:
+def measure_sessions(settings: Settings, rounds: int) -> dict[str, list[float]]:
     """Uses the environment as its clients do."""
     names = ("open and reset", "trivial step", "snapshot", "restore", "fork", "close")
     times: dict[str, list[float]] = {f"{name} of a session": [] for name in names}
-    options = ["--set", f"os.rootfs={rootfs.resolve()}"] if rootfs else []
-    options += ["--set", f"os.max_episode_steps={rounds + 2}"]
+    options = ["--set", f"os.sandbox={settings.backend}", "--set", f"os.max_episode_steps={rounds + 2}"]
+    if settings.rootfs:
+        options += ["--set", f"os.rootfs={settings.rootfs.resolve()}"]
     with serve_hub("--env", "os=4", *options) as server, Hub(server.url) as hub:
         for _ in range(rounds):
             env: Any = hub.make("os")
@@ -220,17 +214,11 @@ def main() -> int:
     cores = len(os.sched_getaffinity(0))
     rates = {workers: measure_rate(settings, workers, options.rounds // 2) for workers in (1, cores)}
     table = Table("measure", "p50", "p95", "bar")
-<<<<<<< HEAD
     missed, barred = False, found.backend == AUTO[0]
-    for name, values in measure_times(settings, options.rounds).items():
-        median, bar = statistics.median(values), BARS_MS.get(name) if barred else None
-=======
-    missed = False
     times = measure_times(settings, options.rounds) | measure_saving(settings, options.rounds)
-    times |= measure_sessions(options.rootfs, options.rounds)
+    times |= measure_sessions(settings, options.rounds)
     for name, values in times.items():
-        median, bar = statistics.median(values), BARS_MS.get(name)
->>>>>>> os
+        median, bar = statistics.median(values), BARS_MS.get(name) if barred else None
         missed |= bar is not None and median >= bar
         p95 = statistics.quantiles(values, n=20)[-1]
         table.add_row(name, f"{median:.2f} ms", f"{p95:.2f} ms", f"< {bar:g} ms" if bar else "")
