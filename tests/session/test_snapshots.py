@@ -114,7 +114,7 @@ async def test_what_has_no_state_to_give_now_is_saved_as_its_record(
         resets = Restless.resets
         point = await restored(stage, told["snapshot_id"])
         assert point["observation"][1] == point["step_index"] == index
-        assert Restless.resets == resets + 1 + (kind == "replay")  # one by opening the session
+        assert Restless.resets == resets + 1 + (index == 0)  # one by opening the session; 2 goes on from 1
         stage.step(session, "on")
         stage.perform()
 
@@ -170,3 +170,23 @@ async def test_large_states_displace_the_oldest(
         assert (await restored(stage, snapshot))["step_index"] == 3
     with pytest.raises(HubError, match="newer ones took its place"):
         await restored(stage, old)
+
+
+async def test_the_session_itself_goes_on_from_its_last_native_snapshot(
+    make_stage: Any, native_tally: Any
+) -> None:
+    stage = make_stage(env=native_tally)
+    session = (await stage.open(seeds=[3]))["id"]
+    for index in range(3):
+        stage.step(session, f"{index}\n", index)
+        stage.perform()
+        if index == 1:
+            await stage_done(stage, asyncio.ensure_future(stage.sessions.points.snapshot(session)))
+    resets, steps = native_tally.resets, native_tally.steps
+    for worker in stage.workers:
+        worker.die()
+        worker.come_back()
+    answer = stage.step(session, "on")
+    stage.perform()
+    assert answer.good["observation"] == [3, 4, "on"]
+    assert (native_tally.resets, native_tally.steps) == (resets, steps + 2)

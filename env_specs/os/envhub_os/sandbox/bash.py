@@ -45,6 +45,13 @@ _OWN = frozenset(
     """.split()
 )
 """Variables that bash makes itself, or that nobody can set."""
+_FRESH = frozenset(
+    """
+    BASH_LOADABLES_PATH COLUMNS HISTFILE HISTFILESIZE HISTSIZE HOME HOSTNAME HOSTTYPE IFS LANG LINES LOGNAME
+    MACHTYPE MAILCHECK OLDPWD OPTERR OPTIND OSTYPE PATH PROMPT_COMMAND PS1 PS2 PS4 PWD SHELL SHLVL TERM USER
+    """.split()
+)
+"""Variables that a fresh bash may have, besides."""
 _FIXED = re.compile("login_shell|restricted_shell|-u compat")
 _VARIABLE = re.compile(r"^declare (-[-aAcilnrtux]+) ([A-Za-z_]\w*)(=|$)")
 _UNTOLD = re.compile(r"^trap -- .* (DEBUG|ERR|RETURN)$", re.MULTILINE)
@@ -111,11 +118,8 @@ class Held:
     def script(self) -> bytes:
         """Makes a fresh shell hold the same, when it is about to show its first prompt."""
         part = {name: text.split("\n")[:-1] for name, text in self.parts.items()}
-        kept = " ".join((*self.variables, *_OWN))
         lines = [f"builtin history -s -- {shlex.quote(line)}" for line in part["history"]]
-        lines.append("for __name in $(compgen -v); do")
-        lines.append(f'case " {kept} " in *" $__name "*) ;; *) unset -v $__name;; esac')
-        lines.append("done; unset -v __name")
+        lines.append(" ".join(["unset -v", *sorted(_FRESH - set(self.variables))]))
         first, *below = part["folders"]
         lines.append(f"cd -- {shlex.quote(first)}")
         lines += [f"pushd -n -- {shlex.quote(folder)}" for folder in reversed(below)]

@@ -21,7 +21,7 @@ NEEDS = {
     "namespaces": "It takes user namespaces with overlay and tmpfs mounts inside (Linux 5.12; 5.19 as root). "
     "Containers often forbid them: run the hub outside, or with CAP_SYS_ADMIN and no seccomp profile. "
     "On Ubuntu 24.04 and newer a user other than root needs kernel.apparmor_restrict_unprivileged_userns=0",
-    "bwrap": "It takes bubblewrap (apt install bubblewrap) that may make user namespaces, without setuid, and "
+    "bwrap": "It takes bubblewrap (apt install bubblewrap), not setuid, that may make user namespaces, and "
     "what it starts may mount in them: where AppArmor allows them by program, with a profile for bwrap like "
     "`profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }`",
 }

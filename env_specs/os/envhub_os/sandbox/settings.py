@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AUTO = ("namespaces", "bwrap")
-"""What "auto" tries: our own namespaces start fastest and need no program; bubblewrap's are the same walls."""
+"""What "auto" tries: our own namespaces need no program and start faster; bubblewrap's are the same walls."""
 BACKENDS = ("auto", *AUTO, "none")
 
 
@@ -29,8 +29,8 @@ class Settings:
     Attributes:
         rootfs: The folder of a root file system, shared read-only by all sandboxes. None: host mode, the
             programs of this machine (`/usr`, the world-readable part of `/etc`) and nothing else of it.
-        backend: "namespaces" (of our own making), "bwrap" (of bubblewrap's making); "none" is no sandbox at all
-            and needs `i_know`; "auto" is the first of `AUTO` that works here, or a refusal.
+        backend: "namespaces" (of our own making), "bwrap" (of bubblewrap's making); "none" is no sandbox at
+            all and needs `i_know`; "auto" is the first of `AUTO` that works here, or a refusal.
         i_know: Said by someone who wants "none" on a machine that may be destroyed.
         memory_mb: Memory of all processes and files together (control group), or of each process (rlimit).
         disk_mb: Space for files; it lies in memory and counts there too.

@@ -25,7 +25,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]"  # the other escapes
     r"|\x9b[0-?]*[ -/]*[@-~]"  # control sequences again, in one byte
 )
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Mark(NamedTuple):

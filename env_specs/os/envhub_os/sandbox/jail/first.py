@@ -45,12 +45,17 @@ def become(
     os._exit(1)
 
 
-def main(setup_fd: int, box_fd: int) -> NoReturn:
-    """Runs the first process in the namespaces that another program has made."""
+def close_files(kept: set[int]) -> None:
+    """Closes all files but these: what a process was started with may be others'."""
     for name in os.listdir("/proc/self/fd"):
-        if int(name) not in (0, 1, 2, setup_fd, box_fd):
+        if int(name) not in kept:
             with contextlib.suppress(OSError):
                 os.close(int(name))
+
+
+def main(setup_fd: int, box_fd: int) -> NoReturn:
+    """Runs the first process in the namespaces that another program has made."""
+    close_files({0, 1, 2, setup_fd, box_fd})
     setup, box = socket.socket(fileno=setup_fd), socket.socket(fileno=box_fd)
     for end in (setup, box):
         end.set_inheritable(False)

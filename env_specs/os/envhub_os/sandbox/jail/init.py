@@ -24,6 +24,9 @@ from typing import Any, Callable, NoReturn
 from . import child, kernel, look, messages, mounts, rest, view
 
 ROWS, COLUMNS = 24, 80
+REAPED_AT_ONCE = 64
+PROBES = 8
+"""Processes that a shell needs at once while it starts; bash waits 15 s for one that it can't have."""
 _READ = {"x86_64": "0", "aarch64": "63"}
 
 
@@ -43,18 +46,19 @@ class Init:
         self._base = None if kept is None else kept.base
         self._confined = kept is not None
         self._jailer = child.Jailer(self._confined)
+        self._helper = child.HELPER_BESIDE_EQUALS if settings["backend"] == "bwrap" else child.HELPER
         self._rest = rest.Rest(kept)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
         self._drains: set[int] = set()  # outputs of helpers that have ended
         self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
         self._shell = self._master = self._terminal = -1
-        self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake, self._wake_up = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         if not self._confined:
             signal.signal(signal.SIGTERM, lambda signum, frame: self._end())
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_up, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
             "look": self._look,
@@ -135,6 +139,7 @@ class Init:
         """
         if self._master >= 0:
             os.close(self._master)
+            self._make_room()
         self._master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
         fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
@@ -147,6 +152,18 @@ class Init:
             self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
         os.close(slave)
         messages.send(self._control, {"event": "shell"}, [self._master])
+
+    def _make_room(self) -> None:
+        """Kills all of the agent's where it has left too few processes for a shell to start with."""
+        probes: list[int] = []
+        for _ in range(PROBES):
+            pid = self._fork_in_any_case()
+            if pid == 0:
+                os._exit(0)
+            probes.append(pid)
+        for pid in probes:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
     def _fork_in_any_case(self) -> int:
         """Forks; where the agent has used up all processes or memory, once all of its are killed."""
@@ -247,7 +264,7 @@ class Init:
                     os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
                     return
                 env.update(view.ENVIRONMENT)
-            self._jailer.run(argv, env, cwd, user, streams, child.HELPER)
+            self._jailer.run(argv, env, cwd, user, streams, self._helper)
 
         self._fork(order["id"], work)
         for file in streams:
@@ -258,7 +275,7 @@ class Init:
         streams = self._streams(order, files)
 
         def work() -> None:
-            self._jailer.confine("root", child.HELPER)
+            self._jailer.confine("root", self._helper)
             look.serve(streams[0], streams[1])
             os._exit(0)
 
@@ -294,7 +311,7 @@ class Init:
         def work() -> None:
             status = errno.EIO
             try:
-                self._jailer.confine("root", child.HELPER)
+                self._jailer.confine("root", self._helper)
                 copy(order, files[0])
                 status = 0
             except OSError as error:
@@ -332,7 +349,7 @@ class Init:
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
-            while True:
+            for _ in range(REAPED_AT_ONCE):
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
@@ -343,6 +360,7 @@ class Init:
                 number = self._helpers.pop(pid, None)
                 if number is not None:
                     self._say(event="ended", id=number, code=code)
+            os.write(self._wake_up, b"1")  # there may be more, but orders come in between
 
     def _release(self, order: dict[str, Any], files: list[int]) -> None:
         """The worker has read what a helper that has ended wrote."""

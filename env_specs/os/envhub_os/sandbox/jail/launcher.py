@@ -14,7 +14,7 @@ import signal
 import socket
 from typing import Any, Callable, NoReturn
 
-from . import bubblewrap, kernel, limits, messages, mounts, namespaces, own, seccomp, unconfined
+from . import bubblewrap, first, kernel, limits, messages, mounts, namespaces, own, seccomp, unconfined
 from .making import Held, Order
 
 BACKENDS: dict[str, Callable[[Order], Held]] = {
@@ -106,6 +106,7 @@ class Launcher:
 def main(control_fd: int) -> NoReturn:
     """Runs the launcher on its end of the worker's socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is the hub's to handle
+    first.close_files({0, 1, 2, control_fd})  # of the hub's, or of who started that
     control = socket.socket(fileno=control_fd)
 
     def leave(signum: int, frame: object) -> None:

@@ -127,9 +127,9 @@ def _own(controller: str) -> str | None:
 def _parent_v2() -> str | None:
     """The nearest group, from this process's own upwards, that may have children with all controllers.
 
-    Children get the controllers that the group's `cgroup.subtree_control` names. It may be given more of those
-    that it has itself, but the kernel refuses that while it holds processes (but for the root of all), which
-    is why this process's own group is rarely the one.
+    Children get the controllers that the group's `cgroup.subtree_control` names. It may be given more of
+    those that it has itself, but the kernel refuses that while it holds processes (but for the root of all),
+    which is why this process's own group is rarely the one.
     """
     path = _own("")
     while path is not None:
@@ -188,7 +188,7 @@ def set_rlimits(settings: dict[str, Any], controllers: tuple[str, ...]) -> None:
     """Sets the limits of this process and all it becomes, those by process for what no group limits too."""
     files = settings["open_files"] if "memory" in controllers else min(settings["open_files"], 4096)
     _lower(resource.RLIMIT_NOFILE, files)
-    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_CORE, 1)  # none, and none to a program outside either: core(5), umh_coredump_setup
     _lower(resource.RLIMIT_MEMLOCK, 1 << 20)
     _lower(resource.RLIMIT_MSGQUEUE, 1 << 20)
     _lower(resource.RLIMIT_SIGPENDING, 1024)

@@ -43,7 +43,7 @@ class Held:
     """A sandbox that was made.
 
     Attributes:
-        pids: The launcher's children that must end with it, its first process before others.
+        pids: Its first process, then others that end with it.
         folders: Its control groups.
         end: The signal that ends the first process, and with it all.
     """
@@ -98,9 +98,13 @@ def give_up(child: int, folders: list[str]) -> None:
 
 
 def limit(order: Order) -> None:
-    """Limits this process, which is in its control groups, and all it becomes."""
+    """Limits this process, which is in its control groups, and all it becomes.
+
+    What root writes into `oom_score_adj` is also the least that an agent may write there: where the machine
+    is out of memory, sandboxes go before the hub, and in a sandbox the agent's programs before the first one.
+    """
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("-900")
+        file.write("300")
     limits.set_rlimits(order.settings, order.groups.controllers)
 
 

@@ -51,7 +51,7 @@ EMPTY = ("acpi", "scsi", "asound", "driver", "tty/driver")
 OWN = ("fd", "fdinfo", "map_files", "ns")
 """Folders of the first process's that nobody inside may read. They are shown empty, so that what reads all of
 `/proc` as root, such as `find /`, does so without an error."""
-SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_watches": 8192}
+SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_instances": 8, "user/max_inotify_watches": 1024}
 """Limits of the new namespaces; those that a kernel does not know are left out."""
 STAGE = "/tmp"
 SHM_MB = 64
@@ -266,7 +266,7 @@ def _devices(root: str) -> None:
         kernel.mount(f"/dev/{name}", f"{dev}/{name}", flags=kernel.MS_BIND)
     for name in ("pts", "shm"):
         os.mkdir(f"{dev}/{name}")
-    terminals = "newinstance,ptmxmode=0666,mode=0620,max=64"
+    terminals = "newinstance,ptmxmode=0666,mode=0620,max=16"
     kernel.mount("devpts", f"{dev}/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, terminals)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount("tmpfs", f"{dev}/shm", "tmpfs", flags, f"size={SHM_MB}m,nr_inodes=1024,mode=1777")

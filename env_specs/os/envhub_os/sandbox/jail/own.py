@@ -44,6 +44,8 @@ def _first_child(setup: socket.socket, order: Order) -> NoReturn:
         order.control.close()
         hear(setup)  # it is in its control group
         limit(order)
+        if order.source == "root":
+            namespaces.become_owner(namespaces.root_id(os.getpid()))
         kernel.unshare(namespaces.NAMESPACES)
         tell(setup, {})
         build, files = hear(setup)

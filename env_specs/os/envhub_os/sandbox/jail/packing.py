@@ -46,14 +46,18 @@ def pack(sink: int, limit: int) -> None:
     head = json.dumps(entries, separators=(",", ":")).encode()
     if len(head) + size > limit:
         raise OSError(errno.EFBIG, "more files were written than are kept")
-    _write(sink, len(head).to_bytes(_SIZE, "little") + head)
+    gathered = bytearray(len(head).to_bytes(_SIZE, "little") + head)
     for entry in entries:
         if entry.get("data"):
             file = os.open(entry["path"], os.O_RDONLY | os.O_NOFOLLOW)
             for offset, length in entry["data"]:
                 for chunk in _chunks(file, offset, length):
-                    _write(sink, chunk)
+                    gathered += chunk
+                    if len(gathered) >= CHUNK:
+                        _write(sink, gathered)
+                        gathered.clear()
             os.close(file)
+    _write(sink, gathered)
 
 
 def _newest_first(names: list[str]) -> bool:
@@ -178,7 +182,7 @@ def _read(file: int, length: int) -> bytes:
     return b"".join(chunks)
 
 
-def _write(file: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
+def _write(file: int, data: bytes | bytearray) -> None:
+    at = 0
+    while at < len(data):
+        at += os.write(file, data[at : at + CHUNK])
