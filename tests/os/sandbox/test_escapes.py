@@ -239,6 +239,7 @@ def test_the_first_process_is_not_killed_traced_or_read(box: Sandbox) -> None:
     assert box.exec(["true"]).exit_code == 0
 
 
+@pytest.mark.usefixtures("users")
 def test_what_walks_through_everything_meets_no_error(box: Sandbox) -> None:
     for command in ("find / -xdev > /dev/null", "find /proc /dev /sys > /dev/null", "ps aux > /dev/null"):
         assert say(box, command).exit_code == 0, command

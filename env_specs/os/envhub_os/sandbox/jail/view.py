@@ -257,7 +257,8 @@ def _make_folder(source: str, target: str) -> None:
 
 
 def _look_like(found: os.stat_result, target: str) -> None:
-    os.chown(target, found.st_uid, found.st_gid, follow_symlinks=False)
+    with contextlib.suppress(OSError):  # without root, what is root's outside has an owner that is nobody's
+        os.chown(target, found.st_uid, found.st_gid, follow_symlinks=False)
     if not stat.S_ISLNK(found.st_mode):
         os.chmod(target, stat.S_IMODE(found.st_mode))
     os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns), follow_symlinks=False)
