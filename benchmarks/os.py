@@ -1,13 +1,14 @@
 """The OS environment and its sandboxes: how fast they start, answer, fork and end, and what many cost.
 
-    python benchmarks/os.py [--rootfs FOLDER] [--rounds N] [--held N]
+    python benchmarks/os.py [--backend NAME] [--rootfs FOLDER] [--rounds N] [--held N]
 
 Times are of the wall clock; a start lasts until the login shell has shown its prompt. `CPU` is what all
 processes together need for a start and a close, which tells even on a machine that does other work meanwhile.
 Memory is what all processes of the sandboxes hold (proportional set size), and, where there are control
 groups, what those say, files and kernel included. What is "of a session" goes through a hub that this starts,
 by HTTP and the SDK, in the episode of a task with some dozens of files: an open and reset makes a machine
-and sets it up, a restore and a fork make one of a snapshot. Exits with 1 when a bar is missed.
+and sets it up, a restore and a fork make one of a snapshot. Exits with 1 when a bar is missed; the bars are
+for our own namespaces.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "env_specs" / "os"))
 
 from envhub_os.sandbox import Sandbox, Settings, launcher, report
+from envhub_os.sandbox.settings import AUTO
 from load.contestants import serve_hub
 
 from envhub_sdk import Hub
@@ -89,12 +91,13 @@ def measure_saving(settings: Settings, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def measure_sessions(rootfs: Path | None, rounds: int) -> dict[str, list[float]]:
+def measure_sessions(settings: Settings, rounds: int) -> dict[str, list[float]]:
     """Uses the environment as its clients do."""
     names = ("open and reset", "trivial step", "snapshot", "restore", "fork", "close")
     times: dict[str, list[float]] = {f"{name} of a session": [] for name in names}
-    options = ["--set", f"os.rootfs={rootfs.resolve()}"] if rootfs else []
-    options += ["--set", f"os.max_episode_steps={rounds + 2}"]
+    options = ["--set", f"os.sandbox={settings.backend}", "--set", f"os.max_episode_steps={rounds + 2}"]
+    if settings.rootfs:
+        options += ["--set", f"os.rootfs={settings.rootfs.resolve()}"]
     with serve_hub("--env", "os=4", *options) as server, Hub(server.url) as hub:
         for _ in range(rounds):
             env: Any = hub.make("os")
@@ -198,10 +201,11 @@ def main() -> int:
     parser.add_argument(
         "--rootfs", type=Path, help="a root file system; without one, this machine's own programs"
     )
+    parser.add_argument("--backend", choices=("auto", *AUTO), default="auto")
     parser.add_argument("--rounds", type=int, default=50)
     parser.add_argument("--held", type=int, default=64)
     options = parser.parse_args()
-    settings, console = Settings(rootfs=options.rootfs), Console()
+    settings, console = Settings(rootfs=options.rootfs, backend=options.backend), Console()
     found = report(settings)
     for line in found.lines():
         console.print(line)
@@ -210,19 +214,22 @@ def main() -> int:
     cores = len(os.sched_getaffinity(0))
     rates = {workers: measure_rate(settings, workers, options.rounds // 2) for workers in (1, cores)}
     table = Table("measure", "p50", "p95", "bar")
-    missed = False
+    missed, barred = False, found.backend == AUTO[0]
     times = measure_times(settings, options.rounds) | measure_saving(settings, options.rounds)
-    times |= measure_sessions(options.rootfs, options.rounds)
+    times |= measure_sessions(settings, options.rounds)
     for name, values in times.items():
-        median, bar = statistics.median(values), BARS_MS.get(name)
+        median, bar = statistics.median(values), BARS_MS.get(name) if barred else None
         missed |= bar is not None and median >= bar
         p95 = statistics.quantiles(values, n=20)[-1]
         table.add_row(name, f"{median:.2f} ms", f"{p95:.2f} ms", f"< {bar:g} ms" if bar else "")
     by_processes, by_groups = measure_held(settings, options.held)
     worst = max(by_processes, by_groups or 0.0)
-    missed |= worst >= HELD_MB * options.held / 64
+    missed |= barred and worst >= HELD_MB * options.held / 64
     table.add_row(
-        f"{options.held} held beyond one: processes", f"{by_processes:.0f} MB", "", f"< {HELD_MB:g} MB for 64"
+        f"{options.held} held beyond one: processes",
+        f"{by_processes:.0f} MB",
+        "",
+        f"< {HELD_MB:g} MB for 64" if barred else "",
     )
     if by_groups is not None:
         table.add_row(f"{options.held} held beyond one: control groups", f"{by_groups:.0f} MB", "", "")

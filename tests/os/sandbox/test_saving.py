@@ -7,9 +7,11 @@ import json
 import random
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from envhub_os.sandbox import NotAtRest, Sandbox, SandboxError, Saved, Settings, box
+from envhub_os.sandbox.jail import mounts
 
 from .conftest import SMALL, say
 
@@ -239,6 +241,38 @@ def test_what_is_more_than_files_and_a_shell_is_not_saved(root: Sandbox, command
     with pytest.raises(NotAtRest, match=why):
         root.save()
     root.exec(["true"])
+
+
+def test_a_folder_that_a_link_leads_to_is_none_of_the_roots_own(tmp_path: Path) -> None:
+    (tmp_path / "root/lib/dpkg").mkdir(parents=True)
+    (tmp_path / "root/var").symlink_to("/")
+    (tmp_path / "root/lib/link").symlink_to("dpkg")
+    root = str(tmp_path / "root")
+    for place, there in (("/", True), ("/lib/dpkg", True), ("/var", False), ("/var/lib", False)):
+        assert mounts.is_in_place(root, place) == there
+    assert not mounts.is_in_place(root, "/lib/link") and not mounts.is_in_place(root, "/none")
+
+
+def test_links_in_the_places_of_the_bases_folders_lead_nowhere_outside(make: Make, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of the machine")
+    box = make()
+    place = max(
+        (
+            line.split()[4]
+            for line in box.read("/proc/self/mountinfo").decode().splitlines()
+            if "- overlay " in line
+        ),
+        key=lambda path: path.count("/"),
+    )
+    if place.count("/") < 2:
+        pytest.skip("no folder of the base can be moved here: all are at the top")
+    top, _, below = place[1:].partition("/")
+    say(box, f"mv /{top} /moved; mkdir -p /new/$(dirname {below}); ln -s /dev /new/{below}")
+    say(box, f"ln -s /tmp/root/new /{top}; ln -sf {secret} /moved/{below}/zero; cd /moved/{below}")
+    say(box, "touch null full random urandom tty; cd; history -c")
+    with pytest.raises(NotAtRest, match="was moved"):
+        box.save()
 
 
 def test_the_sandbox_goes_on_after_it_was_not_saved(root: Sandbox) -> None:

@@ -11,6 +11,7 @@ below: a folder of the base that was removed can't be made again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable
@@ -63,6 +64,26 @@ class Kept(NamedTuple):
     """The folder of all that is written, under the overlays, to be read without a trace."""
     last_pid: int
     """The process id given last, to be read and set; -1 where the kernel has no such file."""
+    places: list[str]
+    """Where the trees lie inside."""
+
+
+def is_in_place(root: str, place: str) -> bool:
+    """Whether a path below a root has only folders on its way: the agent may have put a link there.
+
+    Here such a link would lead through this machine, as long as the new root is not this process's.
+    """
+    folder = os.open(root, os.O_PATH | os.O_DIRECTORY)
+    try:
+        for name in filter(None, place.split("/")):
+            below = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+    return True
 
 
 def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int, str]]:
@@ -142,6 +163,7 @@ def build(
         _host_root(root)
     for number, (tree, place) in enumerate(trees):
         target = f"{root}{place}".rstrip("/")
+        _check_place(root, place)
         if shifted or settings["rootfs"]:
             _overlay(f"{STAGE}/{number}", tree, target, new, secrets if place == "/etc" else [])
         elif place == "/etc":
@@ -164,7 +186,12 @@ def build(
     kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage, so that no path leads there
     os.chroot(".")
     os.chdir("/")
-    return Kept(base, stage, last_pid)
+    return Kept(base, stage, last_pid, [place for _, place in trees])
+
+
+def _check_place(root: str, place: str) -> None:
+    if not is_in_place(root, place):
+        raise OSError(errno.ENOTDIR, f"{place} is no folder of the root itself")
 
 
 def _copy(source: str, target: str) -> None:
@@ -254,6 +281,7 @@ def _devices(root: str) -> None:
     """A /dev of the few devices that are safe to share, and new terminals."""
     dev = f"{root}/dev"
     os.makedirs(dev, exist_ok=True)
+    _check_place(root, "/dev")
     kernel.mount(
         "tmpfs", dev, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "size=64k,nr_inodes=64,mode=0755"
     )
@@ -279,6 +307,7 @@ def _proc(root: str, sysctls: dict[str, int]) -> int:
     """
     proc = f"{root}/proc"
     os.makedirs(proc, exist_ok=True)
+    _check_place(root, "/proc")
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount("proc", proc, "proc", flags)
     for name, value in sysctls.items():

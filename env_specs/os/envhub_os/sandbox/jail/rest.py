@@ -32,6 +32,7 @@ class Rest:
     def __init__(self, kept: mounts.Kept | None) -> None:
         self._kept = kept
         self._devices = _devices()
+        self._mounts = [place for place in kept.places if os.path.ismount(place)] if kept else []
         self._cover = -1
 
     @property
@@ -61,6 +62,9 @@ class Rest:
         others = [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, shell)]
         if others:
             return f"a process runs beside the shell: {_name(others[0])}"
+        for place in self._mounts:
+            if not mounts.is_in_place("/", place) or not os.path.ismount(place):
+                return f"{place} was moved"
         if os.listdir(SHARED_MEMORY) or _devices() != self._devices:
             return "there is something in /dev"
         for kind in QUEUES:
