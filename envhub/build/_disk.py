@@ -20,7 +20,8 @@ _RUNS = "+x "
 def contents(prefix: Path) -> tuple[dict[str, str], int]:
     """Return what every file below a folder is, and the size of all in bytes.
 
-    A file is its SHA-256, after "+x " where its owner may run it; a symlink is "-> " and its target.
+    A file is its SHA-256, after "+x " where its owner may run it; a symlink is "-> " and its target. Pipes
+    and sockets are only named.
     """
     found: dict[str, str] = {}
     size = 0
@@ -35,6 +36,9 @@ def contents(prefix: Path) -> tuple[dict[str, str], int]:
                 found[path] = f"-> {os.readlink(file)}"
                 continue
             about = file.stat()
+            if not stat.S_ISREG(about.st_mode):
+                found[path] = "no plain file"
+                continue
             found[path] = f"{_RUNS if about.st_mode & stat.S_IXUSR else ''}{sha256_of(file)}"
             size += about.st_size
     return found, size
