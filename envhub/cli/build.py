@@ -85,6 +85,8 @@ def build(
             outcome = None if isolation == "host" else build_with_bars(one, place, isolation, offline)
         except BuildError as error:
             if not every:
+                if made and len(made) == len(one.artifacts):
+                    errors.print("That is there; --isolation host does without what follows.", markup=False)
                 raise
             reason = str(error).removeprefix(f"{one.name}: ")
             errors.print(f"{one.name}: not built: {reason}", style="red", markup=False)

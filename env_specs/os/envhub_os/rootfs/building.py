@@ -125,6 +125,15 @@ def _path() -> str:
     return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 
+def _apart() -> list[str]:
+    """What runs a command so that nothing it starts or mounts outlives it, where root may have that."""
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        return []
+    allowed = subprocess.run([*command, "true"], stderr=subprocess.DEVNULL).returncode == 0
+    return command if allowed else []  # then nothing can be mounted either
+
+
 def _run(command: Sequence[str], total: int) -> None:
     """Run an installer, and say how far it is."""
     environment = {
@@ -137,7 +146,7 @@ def _run(command: Sequence[str], total: int) -> None:
     lines: deque[str] = deque(maxlen=_SHOWN_LINES)
     done = 0
     with subprocess.Popen(
-        command,
+        [*_apart(), *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -145,12 +154,16 @@ def _run(command: Sequence[str], total: int) -> None:
         env=environment,
     ) as running:
         assert running.stdout is not None
-        for line in running.stdout:
-            lines.append(line)
-            said = _SAID.match(line)
-            if said:
-                done += 1
-                print(f"{min(done, total)}/{total} {said[1].lower()} {said[2]}", flush=True)
+        try:
+            for line in running.stdout:
+                lines.append(line)
+                said = _SAID.match(line)
+                if said:
+                    done += 1
+                    print(f"{min(done, total)}/{total} {said[1].lower()} {said[2]}", flush=True)
+        except BaseException:  # nobody listens any more
+            running.kill()
+            raise
     if running.returncode:
         raise BuildFailed(f"{command[0]} failed ({running.returncode}):\n{''.join(lines).strip()}")
 
