@@ -273,8 +273,11 @@ def test_files_of_a_setup_have_the_same_dates_in_each_run(make: Make, bash: Bash
 
 @pytest.mark.parametrize("task", ["text-column-sum-0", "git-merge-0", "services-data-folder-0"])
 @pytest.mark.parametrize("actions", ["classic", "tools"])
-def test_the_expert_wins(make: Make, solve: Callable[[OSEnv, str], float], actions: str, task: str) -> None:
-    assert solve(make(actions=actions, expert=True), task) == 1.0
+@pytest.mark.parametrize("served", [True, False], ids=["served", "by itself"])
+def test_the_expert_wins(
+    make: Make, solve: Callable[[OSEnv, str], float], actions: str, task: str, served: bool
+) -> None:
+    assert solve(make(actions=actions, expert=served), task) == 1.0
 
 
 def test_the_expert_waits_and_says_how_to_serve_it(make: Make) -> None:
@@ -283,7 +286,7 @@ def test_the_expert_waits_and_says_how_to_serve_it(make: Make) -> None:
     assert env.step("hello")[4]["expert_action"] == info["expert_action"]
     assert "expert_action" not in make().reset(options=TASK)[1]
     with pytest.raises(ValueError, match=r"--set os\.expert=true"):
-        Expert()("", {})
+        Expert()("", {"task": {"id": "dev-001-dev-00000"}})
 
 
 def test_data_info_names_the_data(make: Make) -> None:

@@ -1,8 +1,12 @@
 """The environment behind a real hub: sessions outlive their workers by replay, and forks are replays."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +53,20 @@ def test_forks_go_on_apart(serve: Any, bash: Callable[[str], str]) -> None:
             one.step(bash("X=2; touch one"))
             assert other.step(bash("ls; echo $X"))[0].endswith("\n\n1\n")
             assert one.step(bash("ls; echo $X"))[0].endswith("\n\none\n2\n")
+
+
+def test_the_expert_is_evaluated(serve: Any, tmp_path: Path) -> None:
+    hub = serve()
+    command = [sys.executable, "-m", "envhub", "eval", "--env", "os", "--hub", hub.url, "--policy", "expert"]
+    done = subprocess.run(
+        [*command, "--split", "test", "--limit", "4", "--out", str(tmp_path / "run"), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    total = json.loads(done.stdout)["total"]
+    assert (total["episodes"], total["successes"]) == (4, 4), done.stdout
 
 
 def test_what_the_clock_decides_is_not_passed_over_in_silence(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,19 +52,46 @@ def _call(name: str, key: str, value: str) -> str:
 
 
 class Expert:
-    """Plays what it reads in ``info["expert_action"]``.
+    """Plays the solution of the embedded task that the info names, which needs nothing of the hub.
 
-    Call it with an observation and the info that came with it; it returns the next action.
+    Of other tasks, AgentBench's, it plays what it reads in ``info["expert_action"]``. Call it with an
+    observation and the info that came with it; it returns the next action. Each episode needs one of its own.
 
     Raises:
-        ValueError: The environment plans nothing: it is to be served with `expert` set.
+        ValueError: The task is none of the embedded ones, and the environment plans nothing: it is to be
+            served with `expert` set.
     """
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
 
     def __call__(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the next action."""
-        if "expert_action" not in info:
+        if "expert_action" in info:
+            action: str = info["expert_action"]
+            return action
+        if "task" in info:
+            task = _embedded(info["task"]["id"])
+            self._plan = Plan(task, "tools" if "tools" in info else "classic") if task else None
+        elif self._plan is not None and info.get("action") == "bash":
+            self._plan.went_on(observation.partition("\n\n")[2])
+        if self._plan is None:
             raise ValueError(
-                "no info['expert_action']: serve with --set os.expert=true, and tasks with a solution"
+                "the expert knows the embedded tasks alone, and there is no info['expert_action']: serve "
+                "with --set os.expert=true, and play tasks with a solution"
             )
-        action: str = info["expert_action"]
-        return action
+        return self._plan.action
+
+
+def _embedded(name: str) -> Task | None:
+    """Make the embedded task of a name."""
+    folder = str(Path(__file__).resolve().parents[1])
+    if folder not in sys.path:  # played from outside: this file was loaded alone
+        sys.path.append(folder)
+    from envhub_os import own
+
+    kind, _, variant = name.rpartition("-")
+    for template in own.TEMPLATES:
+        if template.name == kind and variant.isdigit():
+            return template.entry(int(variant)).make()
+    return None

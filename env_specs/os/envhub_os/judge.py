@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
-from envhub_os import probe
 from envhub_os.compare import COMPARISONS, FAITHFUL
 from envhub_os.sandbox import Completed, Sandbox
-from envhub_os.task import Answer, Chain, Goal, Script, State
+from envhub_os.task import Answer, Chain, Fact, Goal, Script, State
 
 NO_ANSWER = "None"
 """What check scripts get for an agent that finished without an answer, as published."""
 
-_PYTHON = ("python3", "-c")
-_BASH = ("bash", "-c")
+RUN, GIT = "run", "git"
+"""The kinds of facts that take a program; the others are what `Sandbox.look` is asked.
+
+    run  [exit status, lines of the output] of a program that the agent was to make  {argv, stdin}
+    git  the same of git in a repository                                             {repo, arguments}
+"""
+_GIT = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+}
+_GIT_SETTINGS = {
+    "safe.directory": "*",
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.attributesFile": "/dev/null",
+    "log.showSignature": "false",
+    "gpg.program": "/bin/false",
+}
+"""A repository's own configuration runs nothing of the agent's that way."""
 
 
 class Deadline:
@@ -32,19 +52,25 @@ class Deadline:
         return max(self._end - time.monotonic(), 0.0)
 
 
-def run_script(sandbox: Sandbox, script: Script, parameters: tuple[str, ...], timeout_s: float) -> Completed:
-    """Run a script outside the agent's shell; bash sees the parameters from $1 on, as published."""
+def run_script(
+    sandbox: Sandbox, script: Script, parameters: tuple[str, ...], timeout_s: float, checks: bool = False
+) -> Completed:
+    """Run a script outside the agent's shell; bash sees the parameters from $1 on, as published.
+
+    One that checks what the agent did has the programs that were there before the agent.
+    """
     if script.language == "python":
-        argv = [*_PYTHON, script.code, *parameters]
+        argv = ["python3", *(("-I", "-S") if checks else ()), "-c", script.code, *parameters]
     else:
-        argv = [*_BASH, script.code, "--", *parameters]
-    return sandbox.exec(argv, timeout_s=timeout_s)
+        argv = ["bash", "-c", script.code, "--", *parameters]
+    return sandbox.exec(argv, timeout_s=timeout_s, checks=checks)
 
 
 class Judge:
     """Judges final states.
 
-    Comparisons run here, on the host; what must look at the machine runs in it, in a process of its own.
+    Comparisons run here, on the host; what must look at the machine runs in it, in a process of its own, and
+    with no program that the agent could have changed. What should be there never enters the machine.
 
     Args:
         faithful: Compare as published.
@@ -85,7 +111,7 @@ class Judge:
             if script is None:
                 return False
             try:
-                done = run_script(sandbox, script, tuple(parameters), deadline.left_s)
+                done = run_script(sandbox, script, tuple(parameters), deadline.left_s, checks=True)
             except ValueError:  # an answer, or an output, that no program can be given
                 return False
             if done.exit_code != 0:
@@ -94,9 +120,28 @@ class Judge:
         return True
 
     def _holds(self, goal: State, sandbox: Sandbox, deadline: Deadline) -> bool:
-        done = sandbox.exec(
-            ["python3", "-I", "-S", "-c", probe.PROGRAM],
-            stdin=probe.questions(goal.facts),
-            timeout_s=deadline.left_s,
+        looks = [fact for fact in goal.facts if fact.kind not in (RUN, GIT)]
+        questions = [(fact.kind, fact.arguments) for fact in looks]
+        found = sandbox.look(questions, timeout_s=deadline.left_s)
+        if found is None or any(fact.expected != value for fact, value in zip(looks, found)):
+            return False
+        return all(
+            fact.expected == _ran(sandbox, fact, deadline.left_s)
+            for fact in goal.facts
+            if fact.kind in (RUN, GIT)
         )
-        return done.exit_code == 0 and probe.hold(goal.facts, done.stdout)
+
+
+def _ran(sandbox: Sandbox, fact: Fact, timeout_s: float) -> list[Any]:
+    """Run a program for a fact: exit status and lines of the output."""
+    asked = fact.arguments
+    if fact.kind == RUN:
+        done = sandbox.exec(asked["argv"], stdin=asked.get("stdin", "").encode(), timeout_s=timeout_s)
+    else:
+        settings = [word for pair in _GIT_SETTINGS.items() for word in ("-c", "=".join(pair))]
+        argv = ["git", *settings, "-C", asked["repo"], *asked["arguments"]]
+        done = sandbox.exec(argv, env=_GIT, timeout_s=timeout_s, checks=True)
+    lines = [line.rstrip() for line in done.stdout.decode("utf-8", "replace").split("\n")]
+    while lines and not lines[-1]:
+        lines.pop()
+    return [done.exit_code, lines]

@@ -44,6 +44,7 @@ def prepare(sandbox: Sandbox, task: Task, seed: int, timeout_s: float) -> None:
         started = sandbox.run(setup.start, timeout_s=deadline.left_s, limit_bytes=_SHOWN)
         if started.timed_out:  # otherwise what comes of it does not matter, as published
             raise SetupFailed(f"the machine of task {task.id} could not be made ready: its start never ended")
+    sandbox.seal()
 
 
 def _seeded(script: Script, seed: int) -> Script:

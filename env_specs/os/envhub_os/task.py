@@ -88,7 +88,7 @@ class Fact:
     """Something that must hold of the machine at the end.
 
     Attributes:
-        kind: One of the kinds of `probe`.
+        kind: One of the kinds of `sandbox.jail.look`, or of `judge`.
         arguments: What it is asked about.
         expected: What it must say; JSON. It never enters the machine.
     """

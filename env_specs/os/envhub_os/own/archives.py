@@ -44,8 +44,11 @@ def pack(draw: Draw) -> Made:
         Setup(tuple(File(f"{root}/{name}", text) for name, text in {**kept, **left}.items())),
         State(
             (
-                Fact("archive", {"path": archive}, {name: text.splitlines() for name, text in kept.items()}),
-                Fact("run", {"argv": ["gzip", "-t", archive]}, [0, []]),
+                Fact(
+                    "archive",
+                    {"path": archive, "form": "gz"},
+                    {name: text.splitlines() for name, text in kept.items()},
+                ),
             )
         ),
         Solution((f"tar -czf {archive} -C {root} --exclude='*.tmp' .",)),
@@ -160,7 +163,7 @@ def compress_logs(draw: Draw) -> Made:
     logs, others = [f"{word}.log" for word in draw.words(6)], [f"{word}.txt" for word in draw.words(3)]
     texts = {name: draw.text(3) for name in logs + others}
     facts = [Fact("tree", {"path": root}, sorted([f"{name}.gz" for name in logs] + others))]
-    facts += [Fact("run", {"argv": ["zcat", f"{root}/{n}.gz"]}, [0, texts[n].splitlines()]) for n in logs]
+    facts += [Fact("unzipped", {"path": f"{root}/{n}.gz"}, texts[n].splitlines()) for n in logs]
     return Made(
         f"Compress each .log file in {root} with gzip, so that a.log is replaced by a.log.gz. Leave other "
         "files alone.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from envhub_os.machine import EPOCH
 from envhub_os.own.draw import Draw
@@ -70,9 +71,9 @@ class _History:
         )
         return Setup((File("/tmp/history", "\n".join(self.stream) + "\n"),), (Script(script),))
 
-    def git(self, *arguments: str) -> dict[str, list[str]]:
+    def git(self, *arguments: str) -> dict[str, Any]:
         """Return the arguments of a fact that runs git in the repository."""
-        return {"argv": ["git", "-c", "safe.directory=*", "-C", self.repo, *arguments]}
+        return {"repo": self.repo, "arguments": list(arguments)}
 
 
 def _history(draw: Draw, commits: int = 12) -> tuple[_History, dict[str, str], list[str]]:
@@ -149,10 +150,10 @@ def commit_on_branch(draw: Draw) -> Made:
         Setup(setup.files, (*setup.scripts, script)),
         State(
             (
-                Fact("run", history.git("log", "--format=%s", f"main..{branch}"), [0, [message]]),
-                Fact("run", history.git("status", "--porcelain"), [0, []]),
-                Fact("run", history.git("diff", "--name-only", "main", branch), [0, sorted((name, new))]),
-                Fact("run", history.git("rev-list", "--count", "main"), [0, ["5"]]),
+                Fact("git", history.git("log", "--format=%s", f"main..{branch}"), [0, [message]]),
+                Fact("git", history.git("status", "--porcelain"), [0, []]),
+                Fact("git", history.git("diff", "--name-only", "main", branch), [0, sorted((name, new))]),
+                Fact("git", history.git("rev-list", "--count", "main"), [0, ["5"]]),
             )
         ),
         Solution(
@@ -198,10 +199,10 @@ def merge(draw: Draw) -> Made:
         State(
             (
                 *(Fact("lines", {"path": f"{history.repo}/{n}"}, t.splitlines()) for n, t in wanted.items()),
-                Fact("run", history.git("rev-list", "--count", "--merges", "main"), [0, ["1"]]),
-                Fact("run", history.git("log", "--oneline", f"main..{branch}"), [0, []]),
-                Fact("run", history.git("status", "--porcelain"), [0, []]),
-                Fact("run", history.git("rev-parse", "--abbrev-ref", "HEAD"), [0, ["main"]]),
+                Fact("git", history.git("rev-list", "--count", "--merges", "main"), [0, ["1"]]),
+                Fact("git", history.git("log", "--oneline", f"main..{branch}"), [0, []]),
+                Fact("git", history.git("status", "--porcelain"), [0, []]),
+                Fact("git", history.git("rev-parse", "--abbrev-ref", "HEAD"), [0, ["main"]]),
             )
         ),
         Solution((f"cd {history.repo} && {_AS} merge -q -X theirs -m 'Merge {branch}' {branch}",)),
@@ -220,7 +221,7 @@ def tag(draw: Draw) -> Made:
     return Made(
         f'In the git repository {history.repo}, tag the commit with the message "{subject}" as {label}.',
         history.setup(),
-        State((Fact("run", history.git("log", "-1", "--format=%s", label), [0, [subject]]),)),
+        State((Fact("git", history.git("log", "-1", "--format=%s", label), [0, [subject]]),)),
         Solution((f"cd {history.repo} && git tag {label} $(git log --format=%H --grep '{subject}')",)),
     )
 
@@ -243,8 +244,8 @@ def revert(draw: Draw) -> Made:
         State(
             (
                 *(Fact("lines", {"path": f"{history.repo}/{n}"}, t.splitlines()) for n, t in files.items()),
-                Fact("run", history.git("rev-list", "--count", "main"), [0, [count]]),
-                Fact("run", history.git("status", "--porcelain"), [0, []]),
+                Fact("git", history.git("rev-list", "--count", "main"), [0, [count]]),
+                Fact("git", history.git("status", "--porcelain"), [0, []]),
             )
         ),
         Solution((f"cd {history.repo} && {_AS} revert --no-edit $(git log --format=%H --grep '{subject}')",)),

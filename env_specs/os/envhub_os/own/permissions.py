@@ -87,9 +87,9 @@ def shared_folder(draw: Draw) -> Made:
             (
                 Fact("owner", {"path": path}, f"root:{group}"),
                 Fact("mode", {"path": path}, "2770"),
-                Fact("run", {"argv": ["touch", new], "user": names[0]}, [0, []]),
+                Fact("may", {"path": new, "user": names[0], "do": "create"}, True),
                 Fact("owner", {"path": new}, f"{names[0]}:{group}"),
-                Fact("run", {"argv": ["ls", path], "user": names[1]}, [2, []]),
+                Fact("may", {"path": path, "user": names[1], "do": "list"}, False),
             )
         ),
         Solution((f"mkdir {path} && chown root:{group} {path} && chmod 2770 {path}",)),
@@ -148,8 +148,9 @@ def let_one_read(draw: Draw) -> Made:
         ),
         State(
             (
-                Fact("run", {"argv": ["cat", path], "user": reader}, [0, [text]]),
-                Fact("run", {"argv": ["cat", path], "user": stranger}, [1, []]),
+                Fact("may", {"path": path, "user": reader, "do": "read"}, True),
+                Fact("lines", {"path": path}, [text]),
+                Fact("may", {"path": path, "user": stranger, "do": "read"}, False),
                 Fact("user", {"name": reader}, _member(reader, group)),
                 Fact("user", {"name": stranger}, _member(stranger)),
             )

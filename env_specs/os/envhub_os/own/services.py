@@ -108,7 +108,7 @@ def data_folder(draw: Draw) -> Made:
             (
                 *service.answers(draw.word()),
                 Fact("owner", {"path": f"{path}/state"}, f"{service.name}:{service.name}"),
-                Fact("run", {"argv": ["ls", path], "user": "nobody"}, [2, []]),
+                Fact("may", {"path": path, "user": "nobody", "do": "list"}, False),
             )
         ),
         Solution(

@@ -174,7 +174,7 @@ def leave_to_successor(draw: Draw) -> Made:
         f"{leaver} has left. Give every file below {root} that belongs to the account {leaver} to the "
         f"account {heir} and its group {heir}, then delete the account {leaver}. Leave all else as it is.",
         Setup(tuple(files), (accounts(lines),)),
-        State((*facts, Fact("run", {"argv": ["getent", "passwd", leaver]}, [2, []]))),
+        State((*facts, Fact("user", {"name": leaver}, None))),
         Solution((f"find {root} -user {leaver} -exec chown {heir}:{heir} {{}} + && userdel {leaver}",)),
     )
 

@@ -34,6 +34,10 @@ PROFILE = "/etc/profile.d/zz-prompt.sh"
 """Gives the shells of `su - user`, too, prompts that are marks."""
 MAX_WORDS = 120_000
 """Characters of arguments and variables; Linux takes 131,072 bytes in one argument."""
+LOOK_BYTES = 1 << 22
+"""Of answers about the machine; of more, none counts."""
+Question = tuple[str, dict[str, Any]]
+"""A kind, and its arguments."""
 NOT_STARTED = 1 << 16
 """Stands for an exit code where there was no process."""
 GONE = "the sandbox is gone: its first process has ended"
@@ -97,17 +101,28 @@ class Sandbox:
         env: Mapping[str, str] | None = None,
         user: str = "root",
         limit_bytes: int = 1 << 20,
+        checks: bool = False,
     ) -> Completed:
         """Runs a fresh process beside the shell, in `settings.cwd`.
 
         Its children may outlive it. `env` is added to a plain environment of root's. Its exit code is 127
         where there is no such program, 126 where the agent has left no process or memory for it.
 
+        Where `checks` is set it judges the agent: it sees the agent's files, but finds programs and libraries
+        as they were when it was sealed (`jail.view`). A sandbox without a base of its own, "none", has but
+        the agent's.
+
         Raises:
             SandboxError: The sandbox is gone.
             ValueError: Arguments and environment are too long (120,000 characters as JSON), or contain NUL.
         """
-        order = {"do": "exec", "argv": list(argv), "env": {**ENVIRONMENT, **(env or {})}, "user": user}
+        order = {
+            "do": "exec",
+            "argv": list(argv),
+            "env": {**ENVIRONMENT, **(env or {})},
+            "user": user,
+            "checks": checks,
+        }
         words = [*argv, *(env or {}), *(env or {}).values()]
         if any("\0" in word for word in words):
             raise ValueError("an argument or a variable contains NUL")
@@ -115,6 +130,34 @@ class Sandbox:
             raise ValueError(
                 f"arguments and variables are longer than {MAX_WORDS} characters: use `write` or stdin"
             )
+        code, out, err = self._help(order, stdin, timeout_s, limit_bytes)
+        if code == NOT_STARTED:
+            why = os.strerror(self._not_started)
+            return Completed(126, b"", f"{argv[0]}: can't be started: {why}\n".encode())
+        return Completed(code, out, err)
+
+    def look(self, questions: Sequence[Question], *, timeout_s: float = 30.0) -> list[Any] | None:
+        """Answers questions about the machine (`jail.look` says which) without running a program of it.
+
+        Returns:
+            An answer for each, or None where the agent has left no process or memory for it, or its time was
+            up.
+
+        Raises:
+            SandboxError: The sandbox is gone.
+        """
+        text = json.dumps(list(questions)).encode()
+        code, out, _ = self._help({"do": "look"}, text, timeout_s, LOOK_BYTES)
+        try:
+            found = json.loads(out)
+        except ValueError:
+            return None
+        return found if code == 0 and isinstance(found, list) and len(found) == len(questions) else None
+
+    def _help(
+        self, order: dict[str, Any], stdin: bytes, timeout_s: float, limit_bytes: int
+    ) -> tuple[int | None, bytes, bytes]:
+        """Has a helper work on an input; its exit code, None when its time was up, and what it wrote."""
         source, sink = os.pipe()
         out, out_end = os.pipe()
         err, err_end = os.pipe()
@@ -127,15 +170,24 @@ class Sandbox:
             sinks = {sink: memoryview(stdin)}
             sink = -1
             code = self._follow(number, texts, sinks, timeout_s, limit_bytes)
-            if code == NOT_STARTED:
-                why = os.strerror(self._not_started)
-                return Completed(126, b"", f"{argv[0]}: can't be started: {why}\n".encode())
-            self.send({"do": "release", "id": number})
-            return Completed(code, bytes(texts[out][:limit_bytes]), bytes(texts[err][:limit_bytes]))
+            if code != NOT_STARTED:
+                self.send({"do": "release", "id": number})
+            return code, bytes(texts[out][:limit_bytes]), bytes(texts[err][:limit_bytes])
         finally:
             for end in (source, sink, out, out_end, err, err_end):
                 if end >= 0:
                     os.close(end)
+
+    def seal(self) -> None:
+        """Counts the programs and libraries that have been written so far to those that checks run.
+
+        Call it when the machine is ready and before the agent comes.
+
+        Raises:
+            SandboxError: The sandbox is gone.
+            OSError: There was no room for it.
+        """
+        self._finish(self._begin({"do": "seal"}, []), "the programs", {}, {}, 0)
 
     def write(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """Writes a file inside, its folders included; OSError as `open` raises it."""

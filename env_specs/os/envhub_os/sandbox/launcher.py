@@ -18,7 +18,7 @@ ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 
 NEEDS = (
-    "It needs user namespaces with overlay and tmpfs mounts inside (Linux 5.11; 5.19 as root). "
+    "It needs user namespaces with overlay and tmpfs mounts inside (Linux 5.12; 5.19 as root). "
     "Containers often forbid them: run the hub outside, or with CAP_SYS_ADMIN and no seccomp profile. "
     "On Ubuntu 24.04 and newer a user other than root needs kernel.apparmor_restrict_unprivileged_userns=0."
 )

@@ -21,7 +21,7 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, messages
+from . import child, kernel, look, messages, view
 
 ROWS, COLUMNS = 24, 80
 _READ = {"x86_64": "0", "aarch64": "63"}
@@ -30,10 +30,11 @@ _READ = {"x86_64": "0", "aarch64": "63"}
 class Init:
     """The loop of the first process."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any], confined: bool) -> None:
+    def __init__(self, control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> None:
         self._control = control
         self._settings = settings
-        self._confined = confined
+        self._base = base
+        self._confined = confined = base is not None
         self._jailer = child.Jailer(confined)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
@@ -48,6 +49,8 @@ class Init:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
+            "look": self._look,
+            "seal": self._seal,
             "read": self._copy,
             "write": self._copy,
             "kill": self._kill,
@@ -184,16 +187,55 @@ class Init:
 
     def _exec(self, order: dict[str, Any], files: list[int]) -> None:
         """Starts a helper on the given files: stdin, stdout, stderr, and the read ends of the last two."""
-        stdin, stdout, stderr, *outputs = files
-        self._outputs[order["id"]] = outputs
-        argv, env, user = order["argv"], order["env"], order["user"]
-        streams = (stdin, stdout, stderr)
-        self._fork(
-            order["id"],
-            lambda: self._jailer.run(argv, env, self._settings["cwd"], user, streams, child.HELPER),
-        )
+        argv, env, user, cwd = order["argv"], order["env"], order["user"], self._settings["cwd"]
+        streams = self._streams(order, files)
+
+        def work() -> None:
+            if order["checks"] and self._base is not None:
+                try:
+                    self._base.enter()
+                except OSError as error:
+                    os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
+                    return
+                env.update(view.ENVIRONMENT)
+            self._jailer.run(argv, env, cwd, user, streams, child.HELPER)
+
+        self._fork(order["id"], work)
         for file in streams:
             os.close(file)
+
+    def _look(self, order: dict[str, Any], files: list[int]) -> None:
+        """Answers questions about the machine in a process that runs none of its programs."""
+        streams = self._streams(order, files)
+
+        def work() -> None:
+            self._jailer.confine("root", child.HELPER)
+            look.serve(streams[0], streams[1])
+            os._exit(0)
+
+        self._fork(order["id"], work)
+        for file in streams:
+            os.close(file)
+
+    def _seal(self, order: dict[str, Any], files: list[int]) -> None:
+        """Counts what has been written so far to what checks run."""
+
+        def work() -> None:
+            status = 0
+            try:
+                if self._base is not None:
+                    self._base.seal()
+            except OSError as error:
+                status = error.errno or errno.EIO
+            finally:
+                os._exit(status)
+
+        self._fork(order["id"], work)
+
+    def _streams(self, order: dict[str, Any], files: list[int]) -> tuple[int, int, int]:
+        stdin, stdout, stderr, *outputs = files
+        self._outputs[order["id"]] = outputs
+        return stdin, stdout, stderr
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
@@ -309,9 +351,9 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
             view = view[os.write(file, view) :]
 
 
-def start(control: socket.socket, settings: dict[str, Any], confined: bool) -> NoReturn:
-    """Becomes the first process's loop; the root has been entered."""
+def start(control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> NoReturn:
+    """Becomes the first process's loop; the root has been entered. Without a base there is no sandbox."""
     kernel.rename("init")
-    if confined:
+    if base is not None:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    Init(control, settings, confined).run()
+    Init(control, settings, base).run()

@@ -25,6 +25,7 @@ MS_NODEV = 4
 MS_NOEXEC = 8
 MS_REMOUNT = 32
 MS_BIND = 4096
+MS_MOVE = 8192
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
 MNT_DETACH = 2
@@ -46,6 +47,7 @@ _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _OPEN_TREE_CLONE = 1
 _MOVE_MOUNT_F_EMPTY_PATH = 4
+_MOUNT_ATTR_RDONLY = 1
 _MOUNT_ATTR_IDMAP = 0x00100000
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -97,7 +99,15 @@ def clone_tree(path: str) -> int:
 
 def shift_owners(tree: int, user_namespace: int) -> None:
     """Lets the owners of a detached tree be seen through the maps of a user namespace (Linux 5.12)."""
-    attributes = _MountAttr(attr_set=_MOUNT_ATTR_IDMAP, userns_fd=user_namespace)
+    _set_attributes(tree, _MountAttr(attr_set=_MOUNT_ATTR_IDMAP, userns_fd=user_namespace))
+
+
+def make_read_only(tree: int) -> None:
+    """Lets nobody write through a detached tree (Linux 5.12)."""
+    _set_attributes(tree, _MountAttr(attr_set=_MOUNT_ATTR_RDONLY))
+
+
+def _set_attributes(tree: int, attributes: _MountAttr) -> None:
     size, number = ctypes.c_size_t(ctypes.sizeof(attributes)), ctypes.c_long(_MOUNT_SETATTR)
     result = _libc.syscall(number, tree, b"", _AT_EMPTY_PATH, ctypes.byref(attributes), size)
     _checked(result, "mount_setattr")

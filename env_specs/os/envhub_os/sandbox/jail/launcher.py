@@ -135,7 +135,7 @@ class Launcher:
             self._control.close()
             kernel.prctl(kernel.PR_SET_CHILD_SUBREAPER, 1)
             kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
-            init.start(box, settings, confined=False)
+            init.start(box, settings, None)
         box.close()
         self._sandboxes[pid] = []
         self._unconfined.add(pid)
@@ -188,8 +188,8 @@ class Launcher:
             )  # which the first process of a pid namespace never gets
             shifted = bool(trees)
             trees = trees or mounts.open_trees(settings["rootfs"], None)
-            mounts.build(trees, shifted, self._secrets or [], settings)
-            init.start(box, settings, confined=True)
+            base = mounts.build(trees, shifted, self._secrets or [], settings)
+            init.start(box, settings, base)
         except BaseException as error:
             with contextlib.suppress(OSError):
                 messages.send(box, {"event": "broken", "why": f"{type(error).__name__}: {error}"})

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import kernel
+from .view import LAYERS, LINKS, ROOTS, Base
 
 HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
 HOST_FOLDERS = {
@@ -67,6 +68,7 @@ def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int
     trees = []
     for source, place in places:
         tree = kernel.clone_tree(source)
+        kernel.make_read_only(tree)
         if user_namespace is not None:
             kernel.shift_owners(tree, user_namespace)
         trees.append((tree, place))
@@ -99,17 +101,21 @@ def _is_secret(mode: int) -> bool:
     return mode & needed != needed
 
 
-def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], settings: dict[str, Any]) -> None:
+def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], settings: dict[str, Any]) -> Base:
     """Makes the new root and enters it, as root of new user, mount and pid namespaces.
 
     Where owners could not be shifted, what is root's outside is nobody's inside, and nobody's files can't be
     changed. In host mode `/etc` is therefore copied there, and only some folders of `/usr` take new files.
+
+    Returns:
+        The trees as they were, which lie under the root now, where no path leads.
     """
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)
     root = f"{STAGE}/root"
-    os.mkdir(root)
+    for folder in (root, f"{STAGE}/{LAYERS}", f"{STAGE}/{ROOTS}"):
+        os.mkdir(folder)
     if not settings["rootfs"]:
         _host_root(root)
     for number, (tree, place) in enumerate(trees):
@@ -117,7 +123,7 @@ def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], setti
         if shifted or settings["rootfs"]:
             _overlay(f"{STAGE}/{number}", tree, target, secrets if place == "/etc" else [])
         elif place == "/etc":
-            os.close(tree)
+            _lay(f"{STAGE}/{number}", tree)
             _copy("/etc", target)
         else:
             _overlay(f"{STAGE}/{number}", tree, target, [], OPEN_FOLDERS.get(place, ()))
@@ -126,10 +132,15 @@ def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], setti
         _host_shadow(root)
     _devices(root)
     _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
-    os.chdir(root)
+    os.chdir(STAGE)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
+    base = Base(os.open(".", os.O_PATH | os.O_CLOEXEC), [place for _, place in trees])
+    os.chdir("root")
+    kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage, so that no path leads there
+    os.chroot(".")
     os.chdir("/")
+    return base
 
 
 def _copy(source: str, target: str) -> None:
@@ -150,14 +161,21 @@ def _copy(source: str, target: str) -> None:
                 os.chmod(place, stat.S_IMODE(entry.stat().st_mode))
 
 
+def _lay(stage: str, tree: int) -> None:
+    """Mounts a tree in its folder of the stage."""
+    for folder in (stage, f"{stage}/lower"):
+        os.mkdir(folder)
+    kernel.attach_tree(tree, f"{stage}/lower")
+    os.close(tree)
+
+
 def _overlay(
     stage: str, tree: int, target: str, secrets: list[str], open_folders: Iterable[str] = ()
 ) -> None:
     lower, upper, work = (f"{stage}/{name}" for name in ("lower", "upper", "work"))
-    for folder in (stage, lower, upper, work):
+    _lay(stage, tree)
+    for folder in (upper, work):
         os.mkdir(folder)
-    kernel.attach_tree(tree, lower)
-    os.close(tree)
     os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
     for secret in secrets:
         _hide(lower, upper, secret)
@@ -180,9 +198,11 @@ def _hide(lower: str, upper: str, path: str) -> None:
 
 
 def _host_root(root: str) -> None:
+    os.mkdir(f"{STAGE}/{LINKS}")
     for name in HOST_LINKS:
         if os.path.islink(f"/{name}"):
-            os.symlink(os.readlink(f"/{name}"), f"{root}/{name}")
+            for folder in (root, f"{STAGE}/{LINKS}"):
+                os.symlink(os.readlink(f"/{name}"), f"{folder}/{name}")
     for name, mode in HOST_FOLDERS.items():
         os.mkdir(f"{root}/{name}")
         os.chmod(f"{root}/{name}", mode)
