@@ -17,5 +17,7 @@ echo envhub > "$root/etc/hostname"
 printf '127.0.0.1 localhost envhub\n::1 localhost\n' > "$root/etc/hosts"
 : > "$root/etc/machine-id"
 
-rm -rf "$root"/usr/share/doc/* "$root"/usr/share/man/* "$root"/tmp/* "$root"/debootstrap
+find "$root/usr/share/doc" ! -type d ! -name copyright -delete
+find "$root/usr/share/doc" -type d -empty -delete
+rm -rf "$root"/usr/share/man/* "$root"/tmp/* "$root"/debootstrap
 rm -rf "$root"/var/log/*.log "$root"/var/log/apt "$root"/var/cache/ldconfig/aux-cache

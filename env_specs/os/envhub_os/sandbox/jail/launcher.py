@@ -161,6 +161,8 @@ class Launcher:
             with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
                 file.write("-900")
             limits.set_rlimits(settings, self._groups.controllers)
+            if settings["rootfs"] and self._source != "root":
+                os.chdir(settings["rootfs"])  # who is root in the namespaces may not enter this user's folders
             kernel.unshare(namespaces.NAMESPACES)
             _tell(setup, {})
             order, files = _hear_files(setup)
@@ -187,7 +189,7 @@ class Launcher:
                 signal.SIGTERM, signal.SIG_DFL
             )  # which the first process of a pid namespace never gets
             shifted = bool(trees)
-            trees = trees or mounts.open_trees(settings["rootfs"], None)
+            trees = trees or mounts.open_trees("." if settings["rootfs"] else None, None)
             base = mounts.build(trees, shifted, self._secrets or [], settings)
             init.start(box, settings, base)
         except BaseException as error:
