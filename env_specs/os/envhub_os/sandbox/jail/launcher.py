@@ -162,7 +162,7 @@ class Launcher:
                 file.write("-900")
             limits.set_rlimits(settings, self._groups.controllers)
             if settings["rootfs"] and self._source != "root":
-                os.chdir(settings["rootfs"])  # who is root in the namespaces may not enter this user's folders
+                os.chdir(settings["rootfs"])  # the namespaces' root may not enter this user's
             kernel.unshare(namespaces.NAMESPACES)
             _tell(setup, {})
             order, files = _hear_files(setup)
