@@ -22,6 +22,8 @@ from .lockfile import HERE, Lock, Package
 INSTALL = "apt-get install mmdebstrap"
 _SAID = re.compile(r"(?:I: )?(Unpacking|Setting up|Configuring) ([\w.+-]+)")
 _SHOWN_LINES = 15
+_MERGED = "/usr/share/mmdebstrap/hooks/merged-usr"
+"""Of mmdebstrap: makes /bin and its like links before there is anything in them."""
 _EPOCH_S = 1_700_000_000
 """The date of what the installers write themselves."""
 
@@ -102,7 +104,7 @@ def _mmdebstrap(work: Path, lock: Lock) -> list[str]:
     return [
         *("mmdebstrap", "--verbose", "--variant=essential", f"--include={_names(lock)}"),
         *(f"--architectures={lock.architecture}", "--dpkgopt=force-unsafe-io", customize),
-        *("--skip=cleanup/apt", lock.suite),
+        *(f"--hook-dir={_MERGED}", "--skip=cleanup/apt", lock.suite),
     ]
 
 
@@ -160,7 +162,7 @@ def _run(command: Sequence[str], total: int) -> None:
                 said = _SAID.match(line)
                 if said:
                     done += 1
-                    print(f"{min(done, total)}/{total} {said[1].lower()} {said[2]}", flush=True)
+                    print(f"{min(done, total)}/{total} {said[1].lower()} {said[2].rstrip('.')}", flush=True)
         except BaseException:  # nobody listens any more
             running.kill()
             raise
@@ -229,10 +231,10 @@ def _stanzas(archives: Path, packages: Sequence[Package], folder: Path, place: s
         if done.returncode:
             raise BuildFailed(f"{package.file_name} is no Debian archive: {done.stderr.strip()}")
         where = f"Filename: {place}/{package.file_name}\nSize: {archive.stat().st_size}"
-        return f"{done.stdout.rstrip()}\n{where}\nSHA256: {package.sha256}\n"
+        return f"{done.stdout.rstrip()}\n{where}\nSHA256: {package.sha256}\n\n"
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return "\n".join(threads.map(stanza, packages))
+        return "".join(threads.map(stanza, packages))
 
 
 # -- the result -------------------------------------------------------------------------------------
