@@ -47,7 +47,8 @@ def test_a_sandbox_is_tried_and_what_holds_it_is_told() -> None:
     findings = list(look_at_sandbox())
     assert {one.check for one in findings} == {"sandbox"} and {one.about for one in findings} == {"os"}
     if findings[0].status == "ok":
-        assert "namespaces" in findings[0].words and "control groups" in findings[1].words
+        assert findings[0].words.startswith("auto is ") and "control groups" in findings[1].words
+        assert any("bwrap" in one.words for one in findings)
     else:
         assert "no sandbox can be made" in findings[0].words and findings[0].mend
 

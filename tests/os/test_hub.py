@@ -1,4 +1,4 @@
-"""The environment behind a real hub: sessions outlive their workers by replay, and forks are replays."""
+"""The environment behind a real hub: sessions outlive their workers; forks go on from states or by replay."""
 
 import json
 import os
@@ -79,3 +79,35 @@ def test_what_the_clock_decides_is_not_passed_over_in_silence(
         kill_worker(hub, processes, wait_until)
         with pytest.raises(ReplayDiverged):
             env.step(bash("pwd"))
+
+
+def test_snapshots_of_machines_at_rest_are_native(
+    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any, tmp_path: Any
+) -> None:
+    hub = serve("--state-dir", str(tmp_path))
+    with Hub(hub.url) as client, client.make("os") as env:
+        env.reset(seed=1, options=TASK)
+        shown = env.step(bash("date +%s%N; rm /usr/bin/xargs; cd /tmp; X=1"))[0]
+        point = env.snapshot()
+        assert (point.kind, point.step_index) == ("native", 1)
+        kill_worker(hub, processes, wait_until)  # no replay shows the same time of day again
+        assert env.step(bash("echo $X"))[0].endswith("\n1\n")
+        assert env.restore(point)[0] == shown
+        kill_worker(hub, processes, wait_until)
+        assert env.step(bash("ls -d /usr/bin/xargs; pwd; echo $X; X=2"))[0].endswith("directory\n/tmp\n1\n")
+        (fork,) = env.fork()
+        with fork:
+            assert fork.step(bash("echo $X; touch here"))[0].endswith("\n2\n")
+        env.restore(point)
+        assert env.step(bash("echo $X; ls"))[0].endswith("\n\n1\n")
+
+
+def test_snapshots_of_machines_that_do_more_are_replays(serve: Any, bash: Callable[[str], str]) -> None:
+    with Hub(serve().url) as client, client.make("os") as env:
+        env.reset(seed=1, options=TASK)
+        env.step(bash("cd /tmp; sleep 1000 & X=1"))
+        point = env.snapshot()
+        assert (point.kind, point.step_index) == ("replay", 1)
+        (fork,) = env.fork(snapshot=point)
+        with fork:
+            assert fork.step(bash("jobs; echo $X"))[0].endswith("sleep 1000 &\n1\n")

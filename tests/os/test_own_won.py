@@ -1,4 +1,7 @@
-"""The embedded tasks, played: each is won by its solution, and by nothing less."""
+"""Embedded tasks, played: one of each kind is won by its solution, and by nothing less.
+
+`benchmarks/os_tasks.py` plays all of them.
+"""
 
 import pytest
 from envhub_os import own
@@ -32,8 +35,7 @@ def play(task: Task) -> None:
 
 @pytest.mark.parametrize("template", own.TEMPLATES, ids=lambda template: template.name)
 def test_every_task_is_won_by_its_solution_alone(machine: None, template: Template) -> None:
-    for entry in template.entries(4):
-        play(entry.make())
+    play(template.entry(len(template.name) % 3).make())
 
 
 def test_doing_half_of_it_is_not_enough(sandbox: Sandbox) -> None:

@@ -16,7 +16,7 @@ from envhub_os.expert import Plan
 from envhub_os.judge import Judge
 from envhub_os.library import Library, Listing
 from envhub_os.rootfs import HOST, locate
-from envhub_os.sandbox import Result, Sandbox, Settings
+from envhub_os.sandbox import NotAtRest, Result, Sandbox, Saved, Settings
 from envhub_os.task import Task
 
 MODES = ("fixed", "faithful")
@@ -237,6 +237,35 @@ class OSEnv:
         if self._faithful and self._form == "classic":
             return self._end("", "agent_invalid_action", False, None)
         return wanted.reason, 0.0, False, False, self._advised({"action": None, "success": False})
+
+    def get_state(self) -> dict[str, Any] | None:
+        """Return the machine and where its task stands; None while there is more than files and a shell.
+
+        Raises:
+            SandboxError: The machine is gone.
+        """
+        if self._task is None or self._sandbox is None:
+            return {"task": None}
+        try:
+            saved = self._sandbox.save()
+        except NotAtRest:
+            return None
+        plan = None if self._plan is None else self._plan.state
+        return {"task": self._task.id, "plan": plan, "machine": saved.to_json()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Make the machine that `get_state` returned, of this environment or of another one like it.
+
+        Raises:
+            SandboxError: It can't be made again here.
+        """
+        self.close()
+        if state["task"] is None:
+            return
+        task = self._library.find({"id": state["task"]}).make()
+        self._sandbox = Sandbox.start(self._settings, Saved.from_json(state["machine"]))
+        self._task = task
+        self._plan = Plan(task, self._form, state["plan"]) if state["plan"] is not None else None
 
     def render(self) -> str:
         """Return what is to be done, for people."""

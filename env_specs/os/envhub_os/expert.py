@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +18,28 @@ class Plan:
     Args:
         task: The task; it must have a solution.
         form: "classic" or "tools": how actions are written.
+        state: Where another plan for the task stood, if it is to go on from there.
 
     Attributes:
         action: The next one.
     """
 
-    def __init__(self, task: Task, form: str) -> None:
+    def __init__(self, task: Task, form: str, state: Sequence[Any] | None = None) -> None:
         assert task.solution is not None
         self._rest = list(task.solution.scripts)
         self._answer = task.solution.answer
         self._finishes = self._answer is None and not task.answers
         self._classic = form == "classic"
-        self.action = self._next("")
+        if state is None:
+            self.action: str = self._next("")
+        else:
+            left, self.action = state
+            self._rest = self._rest[len(self._rest) - left :]
+
+    @property
+    def state(self) -> list[Any]:
+        """Where it stands, as a JSON value."""
+        return [len(self._rest), self.action]
 
     def went_on(self, printed: str) -> None:
         """Go on to the next action, after a script that printed this."""

@@ -1,4 +1,4 @@
-"""Sandboxes for the tests; all are skipped where the machine can make none.
+"""Sandboxes for the tests, of every backend that the machine can make some with; the others are skipped.
 
 They are in host mode, or have the root file system that ENVHUB_OS_ROOTFS names.
 """
@@ -6,13 +6,15 @@ They are in host mode, or have the root file system that ENVHUB_OS_ROOTFS names.
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os"))
 
-from envhub_os.sandbox import Report, Result, Sandbox, Settings, report
+from envhub_os.sandbox import Report, Result, Sandbox, Saved, Settings, report
+from envhub_os.sandbox.settings import AUTO
 
 ROOTFS = Path(os.environ["ENVHUB_OS_ROOTFS"]) if "ENVHUB_OS_ROOTFS" in os.environ else None
 SMALL = Settings(ROOTFS, memory_mb=96, disk_mb=16, inodes=1000, pids=48, open_files=256)
@@ -26,22 +28,28 @@ def say(box: Sandbox, command: str, limit_bytes: int = 20_000) -> Result:
     return result
 
 
-@pytest.fixture(scope="session")
-def held() -> Report:
-    """What holds a sandbox here."""
-    found = report(SMALL)
+@pytest.fixture(scope="session", params=AUTO)
+def held(request: pytest.FixtureRequest) -> Report:
+    """What holds a sandbox of a backend here."""
+    found = report(replace(SMALL, backend=request.param))
     if found.problem:
         pytest.skip(found.problem)
     return found
 
 
+@pytest.fixture(scope="session")
+def small(held: Report) -> Settings:
+    """Small limits for the backend that is tried."""
+    return replace(SMALL, backend=held.backend)
+
+
 @pytest.fixture
-def make(held: Report) -> Iterator[Callable[..., Sandbox]]:
+def make(small: Settings) -> Iterator[Callable[..., Sandbox]]:
     """Makes sandboxes that end with the test."""
     made = []
 
-    def one(settings: Settings = SMALL) -> Sandbox:
-        made.append(Sandbox.start(settings))
+    def one(settings: Settings = small, saved: Saved | None = None) -> Sandbox:
+        made.append(Sandbox.start(settings, saved))
         return made[-1]
 
     yield one
@@ -56,7 +64,7 @@ def box(make: Callable[..., Sandbox]) -> Sandbox:
 
 
 @pytest.fixture(scope="session")
-def neighbour(held: Report) -> Iterator[Sandbox]:
+def neighbour(small: Settings) -> Iterator[Sandbox]:
     """A sandbox that goes through all attacks on others."""
-    with Sandbox.start(SMALL) as box:
+    with Sandbox.start(small) as box:
         yield box

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from envhub_os.sandbox import Report, Sandbox, SandboxError, launcher
+from envhub_os.sandbox import Report, Sandbox, SandboxError, Settings, launcher
 
-from .conftest import SMALL, say
+from .conftest import say
 
 SPEC = Path(__file__).resolve().parents[3] / "env_specs" / "os"
 JOBS = "sleep 1000 & setsid sleep 1000 & (trap '' HUP TERM; sleep 1000) &"
@@ -28,7 +28,7 @@ WORKER = textwrap.dedent(
     import sys
     sys.path.insert(0, sys.argv[1])
     from envhub_os.sandbox import Sandbox, Settings, launcher
-    boxes = [Sandbox.start(Settings(memory_mb=96, disk_mb=16)) for _ in range(3)]
+    boxes = [Sandbox.start(Settings(memory_mb=96, disk_mb=16, backend=sys.argv[3])) for _ in range(3)]
     for box in boxes:
         box.exec(["bash", "-c", "nohup sleep 1000 > /dev/null 2>&1 & true"])
         box.run(sys.argv[2], timeout_s=60, limit_bytes=100)
@@ -62,7 +62,7 @@ def inside(pid: int) -> list[int]:
 @pytest.fixture
 def worker(held: Report) -> Iterator[tuple[subprocess.Popen[str], int, list[int]]]:
     """A process with three sandboxes, its launcher, and all of their processes."""
-    command = [sys.executable, "-c", WORKER, str(SPEC), f"{JOBS}\n{READY}"]
+    command = [sys.executable, "-c", WORKER, str(SPEC), f"{JOBS}\n{READY}", held.backend]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         maker, *firsts = map(int, process.stdout.readline().split())
@@ -92,9 +92,9 @@ def test_killing_ends_everything(
     assert Path("/proc/self/mounts").read_text() == mounts
 
 
-def test_when_close_returns_nothing_is_left(held: Report, processes: Any) -> None:
+def test_when_close_returns_nothing_is_left(small: Settings, processes: Any) -> None:
     files, mounts = len(os.listdir("/proc/self/fd")), Path("/proc/self/mounts").read_text()
-    box = Sandbox.start(SMALL)
+    box = Sandbox.start(small)
     own = {group for group in groups() if f"envhub-{launcher.launcher().pid}-" in group}
     held_groups = {group: set(os.listdir(group)) for group in own}
     box.run(f"{JOBS}\n{READY}", timeout_s=60, limit_bytes=100)
@@ -110,8 +110,8 @@ def test_when_close_returns_nothing_is_left(held: Report, processes: Any) -> Non
     assert len(os.listdir("/proc/self/fd")) <= files
 
 
-def test_calls_after_close_say_so(held: Report) -> None:
-    box = Sandbox.start(SMALL)
+def test_calls_after_close_say_so(small: Settings) -> None:
+    box = Sandbox.start(small)
     box.close()
     for call in (
         lambda: box.run("true", timeout_s=5, limit_bytes=10),
@@ -136,16 +136,16 @@ def test_a_sandbox_whose_first_process_is_killed_says_so_and_can_be_closed(
 
 
 def test_after_the_launcher_was_killed_another_one_makes_sandboxes(
-    held: Report, wait_until: Callable[..., None]
+    small: Settings, wait_until: Callable[..., None]
 ) -> None:
     from multiprocessing import get_context
 
     with get_context("fork").Pool(1) as pool:
-        assert pool.apply(_outlive_a_launcher) == (True, "on\n")
+        assert pool.apply(_outlive_a_launcher, (small,)) == (True, "on\n")
 
 
-def _outlive_a_launcher() -> tuple[bool, str]:
-    box = Sandbox.start(SMALL)
+def _outlive_a_launcher(small: Settings) -> tuple[bool, str]:
+    box = Sandbox.start(small)
     os.kill(launcher.launcher().pid, signal.SIGKILL)
     try:
         box.run("sleep 1000", timeout_s=60, limit_bytes=10)
@@ -153,7 +153,7 @@ def _outlive_a_launcher() -> tuple[bool, str]:
     except SandboxError:
         gone = True
     box.close()
-    with Sandbox.start(SMALL) as another:
+    with Sandbox.start(small) as another:
         return gone, another.run("echo on", timeout_s=60, limit_bytes=10).output
 
 
@@ -168,21 +168,23 @@ def test_groups_of_a_launcher_that_was_killed_are_removed_by_the_next(
     _, maker, everything = worker
     os.kill(maker, signal.SIGKILL)
     wait_until(lambda: not any(map(processes.alive, [maker, *everything])), 60.0)
-    command = [sys.executable, "-c", WORKER, str(SPEC), f"{JOBS}\n{READY}"]
+    command = [sys.executable, "-c", WORKER, str(SPEC), f"{JOBS}\n{READY}", held.backend]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as another:
         assert another.stdout is not None and another.stdout.readline()
         assert not any(f"envhub-{maker}-" in group for group in groups())
         another.communicate("")
 
 
-def test_a_step_that_is_cut_short_leaves_a_sandbox_that_can_be_closed(held: Report, processes: Any) -> None:
+def test_a_step_that_is_cut_short_leaves_a_sandbox_that_can_be_closed(
+    small: Settings, processes: Any
+) -> None:
     class TooLong(BaseException):
         pass
 
     def ring(number: int, frame: object) -> None:
         raise TooLong
 
-    box = Sandbox.start(SMALL)
+    box = Sandbox.start(small)
     everything = inside(box.pid)
     before = signal.signal(signal.SIGALRM, ring)
     try:

@@ -95,9 +95,21 @@ def test_nothing_is_mounted_or_unmounted(box: Sandbox) -> None:
         assert say(box, attempt).exit_code != 0, attempt
 
 
-def test_no_terminal_is_typed_into(box: Sandbox) -> None:
-    code = "import fcntl\nprint(json.dumps([attempt(fcntl.ioctl, 0, n, b'x') for n in (0x5412, 0x541C)]))"
-    assert inside(box, code) == ["EPERM", "EPERM"]
+def test_no_terminal_is_typed_into_or_gets_another_line_discipline(box: Sandbox) -> None:
+    numbers = (0x5412, 0x541C, 0x5423)
+    code = f"import fcntl\nprint(json.dumps([attempt(fcntl.ioctl, 0, n, b'xxxx') for n in {numbers}]))"
+    assert inside(box, code) == ["EPERM"] * len(numbers)
+
+
+def test_no_crash_starts_a_program_outside_that_takes_its_dump(box: Sandbox) -> None:
+    code = """
+import resource
+for limit in ((0, 0), (0, 1), (-1, -1), (1 << 20, 1 << 20)):
+    resource.setrlimit(resource.RLIMIT_CORE, limit)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+print(json.dumps([resource.getrlimit(resource.RLIMIT_CORE), resource.getrlimit(resource.RLIMIT_NOFILE)]))
+"""
+    assert inside(box, code) == [[1, 1], [64, 64]]  # core(5): with 1 the kernel does nothing at all
 
 
 def test_nothing_of_the_kernels_is_written_or_read(box: Sandbox) -> None:
@@ -108,7 +120,6 @@ def test_nothing_of_the_kernels_is_written_or_read(box: Sandbox) -> None:
         "/proc/sys/vm/drop_caches",
         "/proc/sysrq-trigger",
         "/proc/1/mem",
-        "/proc/1/oom_score_adj",
         "/proc/irq/default_smp_affinity",
         "/sys/fs/cgroup/cgroup.procs",
         "/sys/kernel/uevent_helper",
@@ -157,6 +168,17 @@ for family in range(1, 50):
 print(json.dumps(sorted(families)))
 """
     assert set(inside(box, code)) <= {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK}
+    others = "import socket\nprint(json.dumps([attempt(socket.socket, *s) for s in %r]))" % [
+        (2, 1, 132),  # SCTP
+        (2, 1, 262),  # MPTCP
+        (2, 5, 33),  # DCCP
+        (16, 3, 9),  # audit
+        (16, 3, 12),  # netfilter
+        (16, 3, 21),  # the kernel's ciphers
+    ]
+    assert set(inside(box, others)) == {"EPROTONOSUPPORT"}
+    pair = "import socket\nprint(json.dumps([attempt(socket.socketpair, f, 1) for f in (30, 40, 43)]))"
+    assert set(inside(box, pair)) == {"EPERM"}
     raw = "import socket\nprint(json.dumps([attempt(socket.socket, f, 3, 1) for f in (2, 10, 17)]))"
     assert set(inside(box, raw)) == {"EPERM"}
 
@@ -204,8 +226,10 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 def test_the_first_process_is_not_killed_traced_or_read(box: Sandbox) -> None:
     for name in ("KILL", "TERM", "INT", "STOP", "HUP", "CHLD", "USR1", "SEGV", "ALRM", "PIPE"):
         say(box, f"kill -{name} 1")
-    for path in ("environ", "mem", "maps", "fd", "root", "cwd", "exe"):
-        assert say(box, f"ls /proc/1/{path}/ || cat /proc/1/{path}").exit_code != 0, path
+    for path in ("environ", "mem", "maps", "root", "cwd", "exe", "fd/0", "fd/3"):
+        for command in (f"ls -l /proc/1/{path}/ || cat /proc/1/{path}", f"true > /proc/1/{path}"):
+            assert say(box, command).exit_code != 0, path
+            assert box.exec(["bash", "-c", command]).exit_code != 0, path  # the agent's if it replaced bash
     assert say(box, "tr '\\0' ' ' < /proc/1/cmdline").output.strip() == "init"
     assert box.exec(["true"]).exit_code == 0
 
@@ -249,7 +273,31 @@ def test_programs_get_no_files_but_the_terminal(box: Sandbox) -> None:
 def test_the_maps_of_ids_are_settled(box: Sandbox) -> None:
     assert say(box, "echo 0 0 1 > /proc/self/uid_map").exit_code != 0
     assert say(box, "echo 0 0 1 > /proc/self/gid_map").exit_code != 0
-    assert say(box, "echo -1000 > /proc/self/oom_score_adj").exit_code != 0
+
+
+def test_no_process_is_spared_before_the_hub_when_memory_runs_out(box: Sandbox) -> None:
+    status = Path("/proc/self/status").read_text()
+    may_set_the_least = os.geteuid() == 0 and int(status.split("CapEff:")[1].split()[0], 16) >> 24 & 1
+    less = 299 if may_set_the_least else int(Path("/proc/self/oom_score_adj").read_text()) - 1
+    assert say(box, f"echo {less} > /proc/self/oom_score_adj").exit_code != 0
+    assert say(box, "echo 900 > /proc/self/oom_score_adj").exit_code == 0
+
+
+def test_what_a_user_may_have_is_used_up_inside_alone(box: Sandbox, neighbour: Sandbox, held: Report) -> None:
+    if held.ids != "root":
+        pytest.skip("without root all sandboxes are charged to this user: only their own limits hold")
+    watch = """
+files = []
+while len(files) < 2000 and (file := libc.inotify_init1(0)) >= 0: files.append(file)
+print(json.dumps(len(files)), flush=True)
+"""
+    hold = f"({PYTHON} /tmp/attack.py > /tmp/made &); until [ -s /tmp/made ]; do :; done; cat /tmp/made"
+    box.write("/tmp/attack.py", (CALLS + watch + "import signal; signal.pause()").encode())
+    if say(box, f"test -x {PYTHON}").exit_code:
+        pytest.skip(f"this machine has no {PYTHON}")
+    made = int(say(box, hold).output)
+    assert 0 < made <= 64
+    assert inside(neighbour, watch) == made
 
 
 def test_the_hubs_variables_and_memory_are_nowhere(
@@ -331,6 +379,13 @@ except OSError as error:
     print(json.dumps([errno.errorcode[error.errno], made]), flush=True)
 os._exit(0)
 """
+AGAIN = """
+while True:
+    try:
+        os.fork() or signal.pause()
+    except OSError:
+        pass
+"""
 
 
 def test_a_fork_bomb_ends_at_the_limit(box: Sandbox, held: Report) -> None:
@@ -349,13 +404,13 @@ def test_who_uses_up_all_processes_has_none_for_checks_and_gets_a_new_shell(
         pytest.skip("no control group for pids here: rlimits hold by user")
     if say(box, f"test -x {PYTHON}").exit_code:
         pytest.skip(f"this machine has no {PYTHON}")
-    box.write("/tmp/attack.py", (CALLS + FORKS.replace("os._exit(0)", "signal.pause()")).encode())
+    box.write("/tmp/attack.py", (CALLS + FORKS.replace("os._exit(0)", AGAIN)).encode())
     say(box, f"{PYTHON} /tmp/attack.py > /tmp/out & while [ ! -s /tmp/out ]; do :; done")
     done = box.exec(["true"])
     assert done.exit_code == 126 and b"can't be started" in done.stderr
     with pytest.raises(BlockingIOError):
         box.read("/etc/passwd")
-    assert say(box, "exit").new_shell
+    assert say(box, "kill -9 $$").new_shell
     assert say(box, "echo on").output == "on\n"
 
 
@@ -437,7 +492,7 @@ def test_shared_memory_and_namespaces_have_limits_of_their_own(box: Sandbox) -> 
 def test_processors_are_shared(make: Callable[..., Sandbox], held: Report) -> None:
     if "cpu" not in held.controllers:
         pytest.skip("no control group for processors here")
-    box = make(replace(SMALL, cpus=0.2))
+    box = make(replace(SMALL, backend=held.backend, cpus=0.2))
     code = """
 import time
 begun = time.monotonic(), time.process_time()

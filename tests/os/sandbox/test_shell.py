@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 import pytest
 from envhub_os.sandbox import Result, Sandbox
 
@@ -112,6 +115,26 @@ def test_output_is_cut_at_the_limit_and_the_rest_thrown_away(box: Sandbox) -> No
 def test_what_a_job_in_the_background_says_comes_with_the_next_script(box: Sandbox) -> None:
     say(box, "(while [ ! -e /tmp/go ]; do sleep 0.01; done; echo late; touch /tmp/said) &")
     assert "late" in say(box, "touch /tmp/go; while [ ! -e /tmp/said ]; do sleep 0.01; done").output
+
+
+def test_notices_of_jobs_that_have_ended_are_left_out(box: Sandbox) -> None:
+    say(box, "sleep 1000 & sleep 1001 &")
+    assert say(box, "kill %1; while kill -0 %1; do :; done 2> /dev/null; echo -n on").output == "on"
+    assert say(box, "true").output == ""
+    assert say(box, "jobs").output.strip().endswith("sleep 1001 &")
+    assert say(box, "sh -c 'kill -9 $$'").output == "Killed\n"
+
+
+def test_process_ids_do_not_hang_on_what_ran_before(make: Callable[..., Sandbox]) -> None:
+    if not os.path.exists("/proc/sys/kernel/ns_last_pid"):
+        pytest.skip("this kernel lets nobody choose process ids (CONFIG_CHECKPOINT_RESTORE)")
+    said = []
+    for before in ("true", "for i in 1 2 3 4 5 6 7; do (true); done"):
+        box = make()
+        say(box, before)
+        box.exec(["true"])
+        said.append(say(box, "sleep 1000 & echo $!").output)
+    assert said == ["[1] 3001\n3001\n"] * 2
 
 
 def test_a_forged_prompt_spoils_only_what_its_agent_sees(box: Sandbox) -> None:

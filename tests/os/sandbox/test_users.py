@@ -19,10 +19,10 @@ PROGRAM = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
 from envhub_os.sandbox import Sandbox, Settings, report
-found = report(Settings())
+found = report(Settings(backend=sys.argv[3]))
 if found.problem:
     sys.exit(found.problem)
-with Sandbox.start(Settings(memory_mb=2000)) as box:
+with Sandbox.start(Settings(memory_mb=2000, backend=sys.argv[3])) as box:
     def say(command):
         return box.run(command, timeout_s=60, limit_bytes=10_000).output
     print(json.dumps({
@@ -52,7 +52,7 @@ def test_without_root_there_is_one_id_and_limits_by_process(held: Report, folder
         pytest.skip(f"to become another user takes root and {PYTHON}")
     secret = folder / "secret"
     secret.write_text("x")
-    command = [PYTHON, "-c", PROGRAM, str(folder), str(secret)]
+    command = [PYTHON, "-c", PROGRAM, str(folder), str(secret), held.backend]
     done = subprocess.run(command, user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True)
     if "no sandbox can be made" in done.stderr:
         pytest.skip("this machine allows user namespaces to root only")

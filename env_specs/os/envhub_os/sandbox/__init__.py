@@ -11,6 +11,10 @@ variables, jobs and `su - user` persist. The whole script runs and its whole out
 is up, it is interrupted and the shell lives on; a shell that can't be interrupted, or that exits, is replaced
 by a new one (`Result.new_shell`).
 
+`save` takes all there is of a sandbox at rest, its files and what its shell holds, and
+`Sandbox.start(settings, saved)` makes others of it. Where there is more, a process in the background say,
+`save` raises `NotAtRest`.
+
 `exec` runs a fresh process beside the shell, for a task's initialisation and for checkers: the same files,
 processes and user ids, but no terminal, an environment of its own, and more capabilities than the agent has,
 so that the agent can't trace it. What the agent changed (programs among it) it sees: compare answers on the
@@ -25,6 +29,18 @@ from __future__ import annotations
 
 from .box import Sandbox
 from .report import Report, report
-from .settings import Completed, Refused, Result, SandboxError, Settings
+from .saved import Saved
+from .settings import Completed, NotAtRest, Refused, Result, SandboxError, Settings
 
-__all__ = ["Completed", "Refused", "Report", "Result", "Sandbox", "SandboxError", "Settings", "report"]
+__all__ = [
+    "Completed",
+    "NotAtRest",
+    "Refused",
+    "Report",
+    "Result",
+    "Sandbox",
+    "SandboxError",
+    "Saved",
+    "Settings",
+    "report",
+]

@@ -8,13 +8,14 @@ import select
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import Any
 
 from . import launcher
 from .jail import messages
-from .settings import BACKENDS, Completed, Refused, Result, SandboxError, Settings
+from .saved import Saved
+from .settings import AUTO, BACKENDS, Completed, NotAtRest, Refused, Result, SandboxError, Settings
 from .shell import Shell
 from .terminal import prompt_command
 
@@ -34,6 +35,8 @@ PROFILE = "/etc/profile.d/zz-prompt.sh"
 """Gives the shells of `su - user`, too, prompts that are marks."""
 MAX_WORDS = 120_000
 """Characters of arguments and variables; Linux takes 131,072 bytes in one argument."""
+MAX_FILES_BYTES = 16 << 20
+"""What may have been written in a sandbox that is saved."""
 LOOK_BYTES = 1 << 22
 """Of answers about the machine; of more, none counts."""
 Question = tuple[str, dict[str, Any]]
@@ -41,48 +44,76 @@ Question = tuple[str, dict[str, Any]]
 NOT_STARTED = 1 << 16
 """Stands for an exit code where there was no process."""
 GONE = "the sandbox is gone: its first process has ended"
+_chosen: dict[bool, str] = {}
+"""What `auto` is on this machine, in host mode and otherwise."""
 
 
 class Sandbox:
     """One sandbox; made by `start`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, saved: Saved | None = None) -> None:
         self.settings = settings
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._closed = False
         self._made = 0
         self._not_started = 0
         self._ended: dict[int, int] = {}
-        self._shell = Shell(self)
+        self._shell = Shell(self, saved.token, saved.scripts) if saved else Shell(self, os.urandom(8).hex())
         self.exited: int | None = None
         """The exit code of the shell that is gone and not yet replaced."""
         self.waits: bool | None = None
         """What the last question answered: whether the program in front waits for input."""
         self.shell_in_front = False
         """And whether it is the shell itself."""
+        self._said: dict[str, Any] | None = None
         with theirs:
             try:
-                self.pid = launcher.start(_order(settings, self._shell.token), theirs)
+                if saved:
+                    saved.send(self.control)
+                self.pid = launcher.start(_order(settings, self._shell.token, saved), theirs)
                 """The first process's id outside."""
             except BaseException:
                 self._control.close()
                 raise
 
     @classmethod
-    def start(cls, settings: Settings) -> Sandbox:
-        """Makes a sandbox and its login shell.
+    def start(cls, settings: Settings, saved: Saved | None = None) -> Sandbox:
+        """Makes a sandbox and its login shell, or what `save` has returned of another one.
 
         Raises:
             Refused: None can be made safely here.
+            SandboxError: What was saved can't be made again here.
         """
         _check(settings)
-        box = cls(settings)
+        if settings.backend == "auto":
+            return cls._start_what_is_safe(settings, saved)
+        box = cls(settings, saved)
         try:
             box._shell.greet(START_S)
+            if saved:
+                box.send({"do": "resumed"})
+                while box._said is None:
+                    box.hear_in_time()
+                box._shell.check(saved.shell, saved.mode)
         except BaseException:
             box.close()
             raise
         return box
+
+    @classmethod
+    def _start_what_is_safe(cls, settings: Settings, saved: Saved | None) -> Sandbox:
+        """Takes the first of `AUTO` that can make a sandbox here, and stays with it."""
+        kind = settings.rootfs is None
+        problems = []
+        for backend in [_chosen[kind]] if kind in _chosen else AUTO:
+            try:
+                box = cls.start(replace(settings, backend=backend), saved)
+            except Refused as error:
+                problems.append(str(error))
+            else:
+                _chosen[kind] = backend
+                return box
+        raise Refused("\n".join(problems))
 
     def run(self, command: str, *, timeout_s: float, limit_bytes: int) -> Result:
         """Types a script into the login shell and waits for its end.
@@ -203,17 +234,23 @@ class Sandbox:
 
     def read(self, path: str, *, limit_bytes: int = 1 << 20) -> bytes:
         """Reads a regular file inside, at most so many bytes; OSError as `open` raises it."""
-        source, sink = os.pipe()
+        return self._fetched({"do": "read", "path": path}, path, limit_bytes)
+
+    def save(self) -> Saved:
+        """Takes all there is of it; it goes on as if nothing had been.
+
+        Raises:
+            NotAtRest: There is more than files and a shell at its prompt; the message says what.
+            SandboxError: The sandbox is gone.
+        """
+        self._check_rest()
+        held = self._shell.ask()
+        pids = self._check_rest()
         try:
-            try:
-                number = self._begin({"do": "read", "path": path, "limit": limit_bytes}, [sink])
-            finally:
-                os.close(sink)
-            texts = {source: bytearray()}
-            self._finish(number, path, texts, {}, limit_bytes)
-            return bytes(texts[source])
-        finally:
-            os.close(source)
+            files = self._fetched({"do": "save"}, "what was written", MAX_FILES_BYTES)
+        except OSError as error:
+            raise NotAtRest(str(error)) from error
+        return Saved.of(files, held, self._shell, pids)
 
     def close(self) -> None:
         """Ends it; nothing of it runs or is mounted when this returns. A second call does nothing."""
@@ -233,6 +270,16 @@ class Sandbox:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _check_rest(self) -> tuple[int, int]:
+        """Makes sure that it is at rest; returns the process ids of the shell and of the last process."""
+        self._said = None
+        self.send({"do": "rest"})
+        while self._said is None:
+            self.hear_in_time()
+        if self._said["why"]:
+            raise NotAtRest(self._said["why"])
+        return self._said["shell"], self._said["last"]
 
     # -- the first process inside -----------------------------------------------------------------------
 
@@ -258,23 +305,58 @@ class Sandbox:
             raise SandboxError(GONE)
         kind = event["event"]
         if kind == "broken":
-            raise Refused(launcher.refusal(event["why"]))
+            raise launcher.refusal(self.settings.backend, event["why"])
         if kind == "shell":
             self._shell.attach(files[0])
         elif kind == "exited":
             self.exited = event["code"]
         elif kind == "idle":
             self.waits, self.shell_in_front = event["idle"], event["front"]
+        elif kind in ("rest", "resumed", "numbered"):
+            self._said = event
         elif kind == "ended":
             self._ended[event["id"]] = event["code"]
         elif kind == "failed":
             self._ended[event["id"]] = NOT_STARTED
             self._not_started = event["errno"]
 
+    def number_processes(self, after: int) -> None:
+        """Gives the next process inside the first free id after this one, where the kernel can do that."""
+        self._said = None
+        self.send({"do": "number", "after": after})
+        while self._said is None:
+            self.hear_in_time()
+
+    def hear_in_time(self) -> None:
+        """Takes the next event, for which it waits as long as a busy machine may need.
+
+        Raises:
+            SandboxError: None comes.
+        """
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        if not poll.poll(START_S * 1000):
+            raise SandboxError("the first process of the sandbox does not answer")
+        self.hear()
+
     def _begin(self, order: dict[str, Any], files: Sequence[int]) -> int:
         self._made += 1
         self.send({**order, "id": self._made}, files)
         return self._made
+
+    def _fetched(self, order: dict[str, Any], what: str, limit_bytes: int) -> bytes:
+        """What a process inside writes into a pipe, up to a limit that it is told."""
+        source, sink = os.pipe()
+        try:
+            try:
+                number = self._begin({**order, "limit": limit_bytes}, [sink])
+            finally:
+                os.close(sink)
+            texts = {source: bytearray()}
+            self._finish(number, what, texts, {}, limit_bytes)
+            return bytes(texts[source])
+        finally:
+            os.close(source)
 
     def _finish(
         self, number: int, path: str, texts: dict[int, bytearray], sinks: dict[int, memoryview], limit: int
@@ -369,12 +451,13 @@ def _check(settings: Settings) -> None:
         raise Refused(f"{settings.rootfs} is no root file system: it has no /bin/bash")
 
 
-def _order(settings: Settings, token: str) -> dict[str, Any]:
+def _order(settings: Settings, token: str, saved: Saved | None) -> dict[str, Any]:
     command = prompt_command(token)
     quoted = command.replace("'", "'\\''")
     return {
         **asdict(settings),
         "rootfs": str(settings.rootfs.resolve()) if settings.rootfs else None,
         "env": {**ENVIRONMENT, "PROMPT_COMMAND": command},
-        "files": {} if settings.backend == "none" else {PROFILE: f"PROMPT_COMMAND='{quoted}'\n"},
+        "files": {} if saved or settings.backend == "none" else {PROFILE: f"PROMPT_COMMAND='{quoted}'\n"},
+        "saved": saved.told() if saved else None,
     }

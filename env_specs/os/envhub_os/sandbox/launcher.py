@@ -17,11 +17,15 @@ JAIL = str(Path(__file__).parent / "jail" / "__main__.py")
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
-NEEDS = (
-    "It needs user namespaces with overlay and tmpfs mounts inside (Linux 5.12; 5.19 as root). "
+NEEDS = {
+    "namespaces": "It takes user namespaces with overlay and tmpfs mounts inside (Linux 5.12; 5.19 as root). "
     "Containers often forbid them: run the hub outside, or with CAP_SYS_ADMIN and no seccomp profile. "
-    "On Ubuntu 24.04 and newer a user other than root needs kernel.apparmor_restrict_unprivileged_userns=0."
-)
+    "On Ubuntu 24.04 and newer a user other than root needs kernel.apparmor_restrict_unprivileged_userns=0",
+    "bwrap": "It takes bubblewrap (apt install bubblewrap), not setuid, that may make user namespaces, and "
+    "what it starts may mount in them: where AppArmor allows them by program, with a profile for bwrap like "
+    "`profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }`",
+}
+"""What each backend takes, and what to do for it."""
 
 
 class Launcher:
@@ -31,7 +35,7 @@ class Launcher:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             theirs.set_inheritable(True)
-            argv = [sys.executable, "-I", "-S", "-X", "utf8", JAIL, str(theirs.fileno())]
+            argv = [sys.executable, "-I", "-S", "-X", "utf8", JAIL, "launcher", str(theirs.fileno())]
             actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, 2, 1)]
             self.pid = os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions)
 
@@ -74,9 +78,11 @@ def forget(broken: Launcher) -> None:
         broken.close()
 
 
-def refusal(why: str) -> str:
-    """Why no sandbox can be made on this machine, and what to do."""
-    return f"no sandbox can be made on this machine: {why}. {NEEDS}"
+def refusal(backend: str, why: str) -> Refused:
+    """Says why no sandbox of a backend can be made on this machine, and what to do."""
+    return Refused(
+        f"no sandbox can be made on this machine by {backend}: {why}. {NEEDS.get(backend, '')}".strip()
+    )
 
 
 def start(settings: dict[str, Any], box: socket.socket) -> int:
@@ -95,7 +101,7 @@ def start(settings: dict[str, Any], box: socket.socket) -> int:
                 raise Refused(f"no sandbox: its launcher died twice: {error}") from error
             continue
         if "refused" in answer:
-            raise Refused(refusal(answer["refused"]))
+            raise refusal(settings["backend"], answer["refused"])
         return int(answer["started"])
     raise AssertionError("unreachable")
 

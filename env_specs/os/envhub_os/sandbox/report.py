@@ -20,6 +20,7 @@ class Report:
     """What holds a sandbox on this machine.
 
     Attributes:
+        backend: What makes it; what "auto" is here.
         problem: Why none can be made, or None.
         ids: Where its user ids come from: "root", "subuid" or "single".
         groups: The version of the control groups, 2 or 1; 0: there are none to be had.
@@ -27,6 +28,7 @@ class Report:
             (memory, pids) or nothing does (cpu).
     """
 
+    backend: str
     problem: str | None
     ids: str
     groups: int
@@ -43,15 +45,16 @@ class Report:
             else "no control groups"
         )
         by_process = f"; by process only, or not at all: {', '.join(missing)}" if missing else ""
-        return [f"namespaces with {IDS[self.ids]}", limits + by_process]
+        return [f"{self.backend} with {IDS[self.ids]}", limits + by_process]
 
 
 def report(settings: Settings) -> Report:
     """Makes a sandbox, ends it, and says what held it."""
-    problem = None
+    problem, backend = None, settings.backend
     try:
-        Sandbox.start(settings).close()
+        with Sandbox.start(settings) as box:
+            backend = box.settings.backend
     except SandboxError as error:
         problem = str(error)
     found = launcher.launcher().ask({})
-    return Report(problem, found["ids"], found["groups"], tuple(found["controllers"]))
+    return Report(backend, problem, found["ids"], found["groups"], tuple(found["controllers"]))

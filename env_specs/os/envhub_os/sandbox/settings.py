@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-BACKENDS = ("auto", "namespaces", "none")
+AUTO = ("namespaces", "bwrap")
+"""What "auto" tries: our own namespaces need no program and start faster; bubblewrap's are the same walls."""
+BACKENDS = ("auto", *AUTO, "none")
 
 
 class SandboxError(Exception):
     """This sandbox is broken or gone: close it and start another."""
+
+
+class NotAtRest(SandboxError):
+    """This sandbox can't be saved as it is: there is more in it than files and a shell at its prompt."""
 
 
 class Refused(SandboxError):
@@ -23,8 +29,8 @@ class Settings:
     Attributes:
         rootfs: The folder of a root file system, shared read-only by all sandboxes. None: host mode, the
             programs of this machine (`/usr`, the world-readable part of `/etc`) and nothing else of it.
-        backend: "namespaces"; "none" is no sandbox at all and needs `i_know`; "auto" is namespaces or a
-            refusal.
+        backend: "namespaces" (of our own making), "bwrap" (of bubblewrap's making); "none" is no sandbox at
+            all and needs `i_know`; "auto" is the first of `AUTO` that works here, or a refusal.
         i_know: Said by someone who wants "none" on a machine that may be destroyed.
         memory_mb: Memory of all processes and files together (control group), or of each process (rlimit).
         disk_mb: Space for files; it lies in memory and counts there too.

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import struct
 import termios
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import terminal
-from .settings import Result, SandboxError
+from . import bash, terminal
+from .settings import NotAtRest, Result, SandboxError
 
 if TYPE_CHECKING:
     from .box import Sandbox
@@ -25,7 +27,10 @@ OWN_INTERRUPTS = 5
 ANSWER_S = 30.0
 """How long the first process inside may take to answer: inside, others may keep the processors busy."""
 INTERRUPT = b"\x03"
+_SIZE = struct.Struct("HHHH")
 SYNTAX_ERROR = 2
+PIDS_A_SCRIPT, PID_RANGES = 1000, 30
+"""The processes of each script get ids from another range on, the same in each run, whatever was before."""
 SLACK = 1 << 17
 """Bytes beyond the limit that are gathered before they are forgotten."""
 
@@ -42,12 +47,15 @@ class Shell:
 
     Args:
         box: The sandbox that it is in.
+        token: What its marks have in common.
+        scripts: How many scripts were typed before.
     """
 
-    def __init__(self, box: Sandbox) -> None:
+    def __init__(self, box: Sandbox, token: str, scripts: int = 0) -> None:
         self._box = box
-        self.token = os.urandom(8).hex()
+        self.token = token
         self._marks = terminal.mark_pattern(self.token)
+        self._notices = terminal.notices(self.token)
         self._master = -1
         self._hung = False
         self._shown = bytearray()  # what the terminal showed and no result has told
@@ -55,7 +63,8 @@ class Shell:
         self._dropped = False
         self._end: int | None = None  # where the last result's part of it ends
         self._last = (0, 0)  # the last mark's shell and number
-        self._scripts = 0
+        self.scripts = scripts
+        """How many scripts were typed."""
         self._beginning = b""  # shown before the script runs, and not yet seen
         self._plain = False  # what reads the terminal is no bash with our prompt
 
@@ -81,7 +90,7 @@ class Shell:
             SandboxError: None came.
         """
         while self._master < 0:
-            self._hear()
+            self._box.hear_in_time()
         self._quieten()
         ending = self._follow(b"", time.monotonic() + timeout_s, 0)
         if ending.why != "mark":
@@ -99,9 +108,10 @@ class Shell:
         if self._plain:
             line = script.encode("utf-8", "surrogateescape") + b"\n"
         else:
-            self._scripts += 1
-            self._beginning = terminal.beginning(self.token, self._scripts)
-            line = terminal.typed(script, self.token, self._scripts)
+            self.scripts += 1
+            self._box.number_processes(PIDS_A_SCRIPT * (1 + self.scripts % PID_RANGES))
+            self._beginning = terminal.beginning(self.token, self.scripts)
+            line = terminal.typed(script, self.token, self.scripts)
         ending = self._follow(line, time.monotonic() + timeout_s, limit)
         timed_out = ending.why == "time"
         if timed_out:
@@ -126,7 +136,7 @@ class Shell:
                 return ending
         self._box.send({"do": "strike", "shell": True})
         while self._box.exited is None:
-            self._hear()
+            self._box.hear_in_time()
         return Ending("exited", self._box.exited)
 
     def _renew(self, ending: Ending, limit: int, timed_out: bool = False) -> Result:
@@ -139,6 +149,55 @@ class Shell:
         self._box.send({"do": "shell"})
         self.greet(ANSWER_S)
         return Result(output, None if timed_out else ending.exit_code, timed_out, truncated, new_shell=True)
+
+    # -- what it holds ----------------------------------------------------------------------------------
+
+    def ask(self) -> bash.Held:
+        """Has it say all that it holds; nothing of it is changed but the number of the line.
+
+        Raises:
+            NotAtRest: It is not at its prompt, or holds what can't be given to another one.
+        """
+        if self._master < 0 or self._plain or self._box.exited is not None:
+            raise NotAtRest("the shell is not at its prompt")
+        while self._receive():
+            pass
+        if self._shown:
+            raise NotAtRest("the terminal shows what nobody has seen yet")
+        self._quieten()
+        self._beginning = terminal.beginning(self.token, 0)
+        ending = self._follow(bash.question(self.token), time.monotonic() + ANSWER_S, bash.MAX_BYTES)
+        if ending.why == "time":
+            ending = self._interrupt(bash.MAX_BYTES)
+        shown, cut = self._cut(bash.MAX_BYTES)
+        if ending.why != "mark" or cut:
+            raise NotAtRest("the shell does not say what it holds")
+        return bash.Held.read(shown)
+
+    def check(self, held: bash.Held, mode: list[Any]) -> None:
+        """Makes sure that a shell that was to become another one is like it.
+
+        Raises:
+            SandboxError: It is not.
+        """
+        termios.tcsetattr(self._master, termios.TCSANOW, mode)
+        now = self.ask()
+        for _ in range(held.line - now.line):
+            self._follow(b"\n", time.monotonic() + ANSWER_S, 0)
+        self._clear()
+        different = held.difference(now)
+        if different:
+            raise SandboxError(f"a shell could not be made like the one that was saved: {different}")
+
+    def mode(self) -> list[Any]:
+        """How its terminal is set."""
+        *flags, characters = termios.tcgetattr(self._master)
+        return [*flags, [ord(each) if isinstance(each, bytes) else each for each in characters]]
+
+    def size(self) -> list[int]:
+        """The size of its terminal."""
+        answer = fcntl.ioctl(self._master, termios.TIOCGWINSZ, bytes(_SIZE.size))
+        return list(_SIZE.unpack(answer))
 
     # -- the terminal -----------------------------------------------------------------------------------
 
@@ -225,8 +284,9 @@ class Shell:
             self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
             return None
         mark = terminal.Mark(*map(int, found.groups()))
-        self._end = found.start()
-        del self._shown[found.start() : found.end()]
+        notices = self._shown.rfind(self._notices, 0, found.start())
+        self._end = found.start() if notices < 0 else notices
+        del self._shown[self._end : found.end()]
         return mark
 
     def _trim(self, limit: int) -> None:
@@ -236,12 +296,17 @@ class Shell:
             self._searched, self._dropped = limit, True
 
     def _take(self, limit: int) -> tuple[str, bool]:
-        """What was shown up to the mark, or all of it, and whether it is only its beginning."""
+        """What was shown up to the mark, or all of it, as text, and whether it is only its beginning."""
+        shown, truncated = self._cut(limit)
+        return terminal.clean(shown), truncated
+
+    def _cut(self, limit: int) -> tuple[bytes, bool]:
+        """Takes what was shown out of what is kept."""
         end = len(self._shown) if self._end is None else self._end
         text, truncated = bytes(self._shown[: min(end, limit)]), self._dropped or end > limit
         del self._shown[:end]
         self._searched, self._dropped, self._end = 0, False, None
-        return terminal.clean(text), truncated
+        return text, truncated
 
     def _clear(self) -> None:
         self._shown.clear()
@@ -252,12 +317,5 @@ class Shell:
         self._box.waits = None
         self._box.send({"do": "idle"})
         while self._box.waits is None and self._box.exited is None:
-            self._hear()
+            self._box.hear_in_time()
         return bool(self._box.waits)
-
-    def _hear(self) -> None:
-        poll = select.poll()
-        poll.register(self._box.control, select.POLLIN)
-        if not poll.poll(ANSWER_S * 1000):
-            raise SandboxError("the first process of the sandbox does not answer")
-        self._box.hear()

@@ -3,7 +3,9 @@
 A script is typed as one `eval $'...'`, so that all of it runs, whatever in it reads the terminal. Before it,
 bash prints a beginning with a number that no other script has; prompts before it are of the past. After it,
 bash shows a prompt that `PROMPT_COMMAND` has set just before: a mark with the shell's pid, the number of the
-command and its exit code. A program inside can print such a mark too; it spoils only what its own agent sees.
+command and its exit code. What bash says right before that of jobs that have ended is left out: whether it
+says so already is a matter of the clock, and a replay would differ. A program inside can print such marks,
+too; it spoils only what its own agent sees.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]"  # the other escapes
     r"|\x9b[0-?]*[ -/]*[@-~]"  # control sequences again, in one byte
 )
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Mark(NamedTuple):
@@ -35,8 +37,13 @@ class Mark(NamedTuple):
 
 
 def prompt_command(token: str) -> str:
-    """What `PROMPT_COMMAND` must be for prompts to be marks."""
-    return f"PS1='\\e]9;{token};$$;\\#;$?\\a' PS2="
+    """What `PROMPT_COMMAND` must be for prompts to be marks, and for notices of jobs to stand apart."""
+    return f"builtin printf '\\e]9;{token};-\\a' >&2; PS1='\\e]9;{token};$$;\\#;$?\\a' PS2="
+
+
+def notices(token: str) -> bytes:
+    """What stands between the output of a script and what bash says of jobs that have ended meanwhile."""
+    return b"\x1b]9;%s;-\x07" % token.encode()
 
 
 def mark_pattern(token: str) -> re.Pattern[bytes]:

@@ -21,38 +21,54 @@ import sys
 import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, look, messages, view
+from . import child, kernel, look, messages, mounts, rest, view
 
 ROWS, COLUMNS = 24, 80
+REAPED_AT_ONCE = 64
+PROBES = 8
+"""Processes that a shell needs at once while it starts; bash waits 15 s for one that it can't have."""
 _READ = {"x86_64": "0", "aarch64": "63"}
 
 
 class Init:
     """The loop of the first process."""
 
-    def __init__(self, control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        settings: dict[str, Any],
+        kept: mounts.Kept | None,
+        saved: int | None,
+    ) -> None:
         self._control = control
         self._settings = settings
-        self._base = base
-        self._confined = confined = base is not None
-        self._jailer = child.Jailer(confined)
+        self._saved = saved
+        self._base = None if kept is None else kept.base
+        self._confined = kept is not None
+        self._jailer = child.Jailer(self._confined)
+        self._helper = child.HELPER_BESIDE_EQUALS if settings["backend"] == "bwrap" else child.HELPER
+        self._rest = rest.Rest(kept)
         self._read = _READ.get(os.uname().machine, "")
         self._helpers: dict[int, int] = {}  # pid: the worker's number for it
         self._drains: set[int] = set()  # outputs of helpers that have ended
         self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
         self._shell = self._master = self._terminal = -1
-        self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._wake, self._wake_up = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if not confined:
+        if not self._confined:
             signal.signal(signal.SIGTERM, lambda signum, frame: self._end())
-        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_up, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
             "exec": self._exec,
             "look": self._look,
             "seal": self._seal,
             "read": self._copy,
             "write": self._copy,
+            "save": self._copy,
+            "rest": self._tell_rest,
+            "resumed": self._resumed,
+            "number": self._number,
             "kill": self._kill,
             "release": self._release,
             "shell": self._start_shell,
@@ -72,7 +88,10 @@ class Init:
         null = os.open("/dev/null", os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
-        self._start_shell({}, [])
+        if self._saved is None:
+            self._start_shell({}, [])
+        else:
+            self._resume(self._saved)
         while True:
             poll = select.poll()
             for source in (self._control.fileno(), self._wake, *self._drains):
@@ -109,21 +128,37 @@ class Init:
     # -- the shell --------------------------------------------------------------------------------------
 
     def _start_shell(self, order: dict[str, Any], files: list[int]) -> None:
-        """Starts the login shell on a new terminal and sends the worker the terminal's other end."""
+        """Starts the login shell on a new terminal and sends the worker the terminal's other end.
+
+        `order` may have variables for it, and the terminal's size.
+        """
         if self._master >= 0:
             os.close(self._master)
+            self._make_room()
         self._master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
         fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
         slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *order.get("size", (ROWS, COLUMNS, 0, 0))))
         self._shell = self._fork_in_any_case()
         if self._shell == 0:
             argv = ["bash", "--login", "--noediting", "-i"]
-            env, cwd = self._settings["env"], self._settings["cwd"]
+            env, cwd = {**self._settings["env"], **order.get("env", {})}, self._settings["cwd"]
             self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
         os.close(slave)
         messages.send(self._control, {"event": "shell"}, [self._master])
+
+    def _make_room(self) -> None:
+        """Kills all of the agent's where it has left too few processes for a shell to start with."""
+        probes: list[int] = []
+        for _ in range(PROBES):
+            pid = self._fork_in_any_case()
+            if pid == 0:
+                os._exit(0)
+            probes.append(pid)
+        for pid in probes:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
     def _fork_in_any_case(self) -> int:
         """Forks; where the agent has used up all processes or memory, once all of its are killed."""
@@ -183,6 +218,31 @@ class Init:
                 os.close(slave)
         return False
 
+    # -- rest, and going on from it -----------------------------------------------------------------------
+
+    def _tell_rest(self, order: dict[str, Any], files: list[int]) -> None:
+        """Says what speaks against taking all there is to know of the sandbox, and its process ids."""
+        why = self._rest.objection(self._shell, self._front())
+        self._say(event="rest", why=why, shell=self._shell, last=self._rest.last_pid)
+
+    def _number(self, order: dict[str, Any], files: list[int]) -> None:
+        """Says after which id the next process gets its own."""
+        self._rest.last_pid = order["after"]
+        self._say(event="numbered")
+
+    def _resume(self, saved: int) -> None:
+        """Starts a login shell that becomes another one before it shows a prompt."""
+        told = self._settings["saved"]
+        self._rest.cover(saved)
+        self._rest.last_pid = told["shell"] - 1
+        self._start_shell({"env": rest.ENVIRONMENT, "size": told["size"]}, [])
+
+    def _resumed(self, order: dict[str, Any], files: list[int]) -> None:
+        """The shell is what the other one was."""
+        self._rest.uncover()
+        self._rest.last_pid = self._settings["saved"]["last"]
+        self._say(event="resumed")
+
     # -- helpers ----------------------------------------------------------------------------------------
 
     def _exec(self, order: dict[str, Any], files: list[int]) -> None:
@@ -198,7 +258,7 @@ class Init:
                     os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
                     return
                 env.update(view.ENVIRONMENT)
-            self._jailer.run(argv, env, cwd, user, streams, child.HELPER)
+            self._jailer.run(argv, env, cwd, user, streams, self._helper)
 
         self._fork(order["id"], work)
         for file in streams:
@@ -209,7 +269,7 @@ class Init:
         streams = self._streams(order, files)
 
         def work() -> None:
-            self._jailer.confine("root", child.HELPER)
+            self._jailer.confine("root", self._helper)
             look.serve(streams[0], streams[1])
             os._exit(0)
 
@@ -239,12 +299,13 @@ class Init:
 
     def _copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
-        copy = _read_file if order["do"] == "read" else _write_file
+        copy = {"read": _read_file, "write": _write_file, "save": self._rest.save}[order["do"]]
+        last = self._rest.last_pid
 
         def work() -> None:
             status = errno.EIO
             try:
-                self._jailer.confine("root", child.HELPER)
+                self._jailer.confine("root", self._helper)
                 copy(order, files[0])
                 status = 0
             except OSError as error:
@@ -253,6 +314,8 @@ class Init:
                 os._exit(status)
 
         self._fork(order["id"], work)
+        if order["do"] == "save":
+            self._rest.last_pid = last
         os.close(files[0])
 
     def _fork(self, number: int, work: Callable[[], None]) -> None:
@@ -280,7 +343,7 @@ class Init:
 
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
-            while True:
+            for _ in range(REAPED_AT_ONCE):
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
@@ -291,6 +354,7 @@ class Init:
                 number = self._helpers.pop(pid, None)
                 if number is not None:
                     self._say(event="ended", id=number, code=code)
+            os.write(self._wake_up, b"1")  # there may be more, but orders come in between
 
     def _release(self, order: dict[str, Any], files: list[int]) -> None:
         """The worker has read what a helper that has ended wrote."""
@@ -351,9 +415,21 @@ def _write_file(order: dict[str, Any], pipe: int) -> None:
             view = view[os.write(file, view) :]
 
 
-def start(control: socket.socket, settings: dict[str, Any], base: view.Base | None) -> NoReturn:
-    """Becomes the first process's loop; the root has been entered. Without a base there is no sandbox."""
+def start(
+    control: socket.socket,
+    settings: dict[str, Any],
+    kept: mounts.Kept | None = None,
+    saved: int | None = None,
+) -> NoReturn:
+    """Becomes the first process's loop; the root has been entered.
+
+    Args:
+        control: The end of the worker's socket that it serves.
+        settings: What the worker ordered.
+        kept: What only the first process of a sandbox has; None where there is none around it.
+        saved: What is left of the file with a saved sandbox: what its shell is to read.
+    """
     kernel.rename("init")
-    if base is not None:
+    if kept is not None:
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
-    Init(control, settings, base).run()
+    Init(control, settings, kept, saved).run()

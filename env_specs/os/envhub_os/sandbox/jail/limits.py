@@ -162,7 +162,7 @@ def set_rlimits(settings: dict[str, Any], controllers: tuple[str, ...]) -> None:
     """Sets the limits of this process and all it becomes, those by process for what no group limits too."""
     files = settings["open_files"] if "memory" in controllers else min(settings["open_files"], 4096)
     _lower(resource.RLIMIT_NOFILE, files)
-    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_CORE, 1)  # none, and none to a program outside either: core(5), umh_coredump_setup
     _lower(resource.RLIMIT_MEMLOCK, 1 << 20)
     _lower(resource.RLIMIT_MSGQUEUE, 1 << 20)
     _lower(resource.RLIMIT_SIGPENDING, 1024)

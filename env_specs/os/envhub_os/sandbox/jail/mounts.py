@@ -11,12 +11,13 @@ below: a folder of the base that was removed can't be made again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import kernel
+from . import kernel, packing
 from .view import LAYERS, LINKS, ROOTS, Base
 
 HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
@@ -48,10 +49,41 @@ MASKED = (
 )
 READ_ONLY = ("bus", "fs", "irq", "sys")
 EMPTY = ("acpi", "scsi", "asound", "driver")
-SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_watches": 8192}
+SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_instances": 8, "user/max_inotify_watches": 1024}
 """Limits of the new namespaces; those that a kernel does not know are left out."""
 STAGE = "/tmp"
 SHM_MB = 64
+
+
+class Kept(NamedTuple):
+    """What only the first process has: no path inside leads there."""
+
+    base: Base
+    """The trees as they were."""
+    stage: int
+    """The folder of all that is written, under the overlays, to be read without a trace."""
+    last_pid: int
+    """The process id given last, to be read and set; -1 where the kernel has no such file."""
+    places: list[str]
+    """Where the trees lie inside."""
+
+
+def is_in_place(root: str, place: str) -> bool:
+    """Whether a path below a root has only folders on its way: the agent may have put a link there.
+
+    Here such a link would lead through this machine, as long as the new root is not this process's.
+    """
+    folder = os.open(root, os.O_PATH | os.O_DIRECTORY)
+    try:
+        for name in filter(None, place.split("/")):
+            below = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
+    return True
 
 
 def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int, str]]:
@@ -101,37 +133,51 @@ def _is_secret(mode: int) -> bool:
     return mode & needed != needed
 
 
-def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], settings: dict[str, Any]) -> Base:
+def build(
+    trees: list[tuple[int, str]],
+    shifted: bool,
+    secrets: list[str],
+    settings: dict[str, Any],
+    saved: int | None,
+) -> Kept:
     """Makes the new root and enters it, as root of new user, mount and pid namespaces.
+
+    `saved` is a stream of `packing` with all that was written in another sandbox on the same trees.
 
     Where owners could not be shifted, what is root's outside is nobody's inside, and nobody's files can't be
     changed. In host mode `/etc` is therefore copied there, and only some folders of `/usr` take new files.
-
-    Returns:
-        The trees as they were, which lie under the root now, where no path leads.
     """
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     size = f"size={settings['disk_mb']}m,nr_inodes={settings['inodes']},mode=0755"
     kernel.mount("tmpfs", STAGE, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, size)
-    root = f"{STAGE}/root"
+    stage = kernel.clone_tree(STAGE)
+    with contextlib.suppress(OSError):
+        kernel.keep_access_times(stage)
+    root, new = f"{STAGE}/root", saved is None
     for folder in (root, f"{STAGE}/{LAYERS}", f"{STAGE}/{ROOTS}"):
         os.mkdir(folder)
-    if not settings["rootfs"]:
+    if saved is not None:
+        os.chdir(STAGE)
+        packing.unpack(saved)
+    elif not settings["rootfs"]:
         _host_root(root)
     for number, (tree, place) in enumerate(trees):
         target = f"{root}{place}".rstrip("/")
+        _check_place(root, place)
         if shifted or settings["rootfs"]:
-            _overlay(f"{STAGE}/{number}", tree, target, secrets if place == "/etc" else [])
+            _overlay(f"{STAGE}/{number}", tree, target, new, secrets if place == "/etc" else [])
         elif place == "/etc":
             _lay(f"{STAGE}/{number}", tree)
-            _copy("/etc", target)
+            if new:
+                _copy("/etc", target)
         else:
-            _overlay(f"{STAGE}/{number}", tree, target, [], OPEN_FOLDERS.get(place, ()))
+            _overlay(f"{STAGE}/{number}", tree, target, new, [], OPEN_FOLDERS.get(place, ()))
     if not settings["rootfs"]:
         kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
-        _host_shadow(root)
+        if new:
+            _host_shadow(root)
     _devices(root)
-    _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
+    last_pid = _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
     os.chdir(STAGE)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
@@ -140,7 +186,12 @@ def build(trees: list[tuple[int, str]], shifted: bool, secrets: list[str], setti
     kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage, so that no path leads there
     os.chroot(".")
     os.chdir("/")
-    return base
+    return Kept(base, stage, last_pid, [place for _, place in trees])
+
+
+def _check_place(root: str, place: str) -> None:
+    if not is_in_place(root, place):
+        raise OSError(errno.ENOTDIR, f"{place} is no folder of the root itself")
 
 
 def _copy(source: str, target: str) -> None:
@@ -163,25 +214,25 @@ def _copy(source: str, target: str) -> None:
 
 def _lay(stage: str, tree: int) -> None:
     """Mounts a tree in its folder of the stage."""
-    for folder in (stage, f"{stage}/lower"):
-        os.mkdir(folder)
+    os.makedirs(f"{stage}/lower")
     kernel.attach_tree(tree, f"{stage}/lower")
     os.close(tree)
 
 
 def _overlay(
-    stage: str, tree: int, target: str, secrets: list[str], open_folders: Iterable[str] = ()
+    stage: str, tree: int, target: str, new: bool, secrets: list[str], open_folders: Iterable[str] = ()
 ) -> None:
     lower, upper, work = (f"{stage}/{name}" for name in ("lower", "upper", "work"))
     _lay(stage, tree)
     for folder in (upper, work):
-        os.mkdir(folder)
-    os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
-    for secret in secrets:
-        _hide(lower, upper, secret)
-    for folder in open_folders:
-        if os.path.isdir(f"{lower}/{folder}"):
-            os.mkdir(f"{upper}/{folder}")
+        os.makedirs(folder, exist_ok=True)
+    if new:
+        os.chmod(upper, stat.S_IMODE(os.stat(lower).st_mode))
+        for secret in secrets:
+            _hide(lower, upper, secret)
+        for folder in open_folders:
+            if os.path.isdir(f"{lower}/{folder}"):
+                os.mkdir(f"{upper}/{folder}")
     options = f"lowerdir={lower},upperdir={upper},workdir={work},userxattr"
     kernel.mount("overlay", target, "overlay", kernel.MS_NODEV, options)
 
@@ -230,6 +281,7 @@ def _devices(root: str) -> None:
     """A /dev of the few devices that are safe to share, and new terminals."""
     dev = f"{root}/dev"
     os.makedirs(dev, exist_ok=True)
+    _check_place(root, "/dev")
     kernel.mount(
         "tmpfs", dev, "tmpfs", kernel.MS_NOSUID | kernel.MS_NOEXEC, "size=64k,nr_inodes=64,mode=0755"
     )
@@ -239,7 +291,7 @@ def _devices(root: str) -> None:
         kernel.mount(f"/dev/{name}", f"{dev}/{name}", flags=kernel.MS_BIND)
     for name in ("pts", "shm"):
         os.mkdir(f"{dev}/{name}")
-    terminals = "newinstance,ptmxmode=0666,mode=0620,max=64"
+    terminals = "newinstance,ptmxmode=0666,mode=0620,max=16"
     kernel.mount("devpts", f"{dev}/pts", "devpts", kernel.MS_NOSUID | kernel.MS_NOEXEC, terminals)
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount("tmpfs", f"{dev}/shm", "tmpfs", flags, f"size={SHM_MB}m,nr_inodes=1024,mode=1777")
@@ -248,15 +300,22 @@ def _devices(root: str) -> None:
         os.symlink(target, f"{dev}/{name}")
 
 
-def _proc(root: str, sysctls: dict[str, int]) -> None:
-    """A /proc of the new pid namespace, without what Docker hides or makes read-only."""
+def _proc(root: str, sysctls: dict[str, int]) -> int:
+    """A /proc of the new pid namespace, without what Docker hides or makes read-only.
+
+    Returns a file of it that can be written here alone, see `Kept.last_pid`.
+    """
     proc = f"{root}/proc"
     os.makedirs(proc, exist_ok=True)
+    _check_place(root, "/proc")
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     kernel.mount("proc", proc, "proc", flags)
     for name, value in sysctls.items():
         with contextlib.suppress(OSError), open(f"{proc}/sys/{name}", "w") as file:
             file.write(str(value))
+    last_pid = -1
+    with contextlib.suppress(OSError):
+        last_pid = os.open(f"{proc}/sys/kernel/ns_last_pid", os.O_RDWR | os.O_CLOEXEC)
     for name in READ_ONLY:
         if os.path.exists(f"{proc}/{name}"):
             kernel.mount(f"{proc}/{name}", f"{proc}/{name}", flags=kernel.MS_BIND | kernel.MS_REC)
@@ -268,3 +327,4 @@ def _proc(root: str, sysctls: dict[str, int]) -> None:
     for name in EMPTY:
         if os.path.isdir(f"{proc}/{name}"):
             kernel.mount("tmpfs", f"{proc}/{name}", "tmpfs", flags | kernel.MS_RDONLY, "size=0,nr_inodes=2")
+    return last_pid

@@ -67,19 +67,48 @@ def _own_name() -> str:
     return ""
 
 
-def map_ids(pid: int, source: str) -> None:
+def root_id(maker: int) -> int:
+    """As root: which id outside root has in the sandbox that a process makes; the others follow it."""
+    return _FIRST_RANGE + maker % _RANGES * IDS
+
+
+def become_owner(root: int) -> None:
+    """As root: becomes the user that is root in the sandbox to be made, and keeps all capabilities.
+
+    What is made in a user namespace is charged to its owner outside, too. So each has an owner of its own,
+    and who uses up what a user may have (inotify instances, locked memory, message queues) does so alone.
+    """
+    permitted = kernel.permitted_capabilities()
+    kernel.prctl(kernel.PR_SET_KEEPCAPS, 1)
+    os.setgroups([])
+    os.setresgid(root, root, root)
+    os.setresuid(root, root, root)
+    kernel.set_capabilities(permitted)
+
+
+def map_ids(pid: int, source: str, maker: int, own_root: bool = False) -> None:
     """Gives the new user namespace of a process its ids.
+
+    Args:
+        pid: The process.
+        source: Where they come from, see `id_source`.
+        maker: The process that made the namespace.
+        own_root: Root inside is this user even where `/etc/subuid` gives it other ids.
 
     Raises:
         OSError: The kernel, or newuidmap, refuses.
     """
     if source == "root":
-        first = _FIRST_RANGE + pid % _RANGES * IDS
-        _write_map(pid, "uid_map", f"0 {first} {IDS}")
-        _write_map(pid, "gid_map", f"0 {first} {IDS}")
+        _write_map(pid, "uid_map", f"0 {root_id(maker)} {IDS}")
+        _write_map(pid, "gid_map", f"0 {root_id(maker)} {IDS}")
     elif source == "subuid":
-        for tool, path in (("newuidmap", "/etc/subuid"), ("newgidmap", "/etc/subgid")):
-            status = os.spawnvp(os.P_WAIT, tool, [tool, str(pid), "0", str(_subordinate(path)), str(IDS)])
+        for tool, path, own in (
+            ("newuidmap", "/etc/subuid", os.geteuid()),
+            ("newgidmap", "/etc/subgid", os.getegid()),
+        ):
+            first = str(_subordinate(path))
+            ids = ["0", str(own), "1", "1", first, str(IDS - 1)] if own_root else ["0", first, str(IDS)]
+            status = os.spawnvp(os.P_WAIT, tool, [tool, str(pid), *ids])
             if status:
                 raise OSError(errno.EPERM, f"{tool} failed with exit code {status}")
     else:

@@ -85,15 +85,22 @@ CHECKED = {
     "clone3": (435, 435),
     "ioctl": (16, 29),
     "personality": (135, 92),
+    "prlimit64": (302, 261),
+    "setrlimit": (160, 164),
     "socket": (41, 198),
+    "socketpair": (53, 199),
 }
 LAST_KNOWN = 452
 """fchmodat2; calls above it do not exist inside."""
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 _NEW_NAMESPACES = 0x7E020000
-_FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink: those that belong to the network namespace
-_TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: type into a terminal
+_UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16  # the families that belong to the network namespace
+_PROTOCOLS = {_INET: (0, 1, 6, 17, 255), _INET6: (0, 1, 6, 17, 58, 255), _NETLINK: (0, 4)}
+"""ICMP, TCP, UDP and raw; routes and the list of sockets. The kernel would load modules for many others."""
+_TERMINAL = (0x5412, 0x541C, 0x5423)  # TIOCSTI, TIOCLINUX: type into one; TIOCSETD: load a line discipline
+_CORE = 4
+"""RLIMIT_CORE stays at 1: with 0 or more the kernel may start a program outside that takes a crash's dump."""
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
 
 _NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; low halves, little endian
@@ -109,20 +116,39 @@ def _refuse(error: int) -> bytes:
     return _instruction(_RETURN, _ERROR | error)
 
 
-def _only(argument: int, allowed: tuple[int, ...]) -> bytes:
-    """Ends the program: allowed when an argument's low half is one of these, EPERM otherwise."""
-    code = _instruction(_LOAD, _ARGUMENT + 8 * argument)
+def _load(argument: int, high: bool = False) -> bytes:
+    return _instruction(_LOAD, _ARGUMENT + 8 * argument + 4 * high)
+
+
+def _only(argument: int, allowed: tuple[int, ...], error: int = errno.EPERM) -> bytes:
+    """Ends the program: allowed when an argument's low half is one of these, an error otherwise."""
+    code = _load(argument)
     for value in allowed:
         code += _instruction(_EQUAL, value, 0, 1) + _instruction(_RETURN, _ALLOW)
-    return code + _refuse(errno.EPERM)
+    return code + _refuse(error)
 
 
 def _but(argument: int, test: int, refused: tuple[int, ...]) -> bytes:
     """Ends the program: EPERM when the test holds for one of these values, allowed otherwise."""
-    code = _instruction(_LOAD, _ARGUMENT + 8 * argument)
+    code = _load(argument)
     for value in refused:
         code += _instruction(test, value, 0, 1) + _refuse(errno.EPERM)
     return code + _instruction(_RETURN, _ALLOW)
+
+
+def _cases(argument: int, cases: dict[int, bytes], otherwise: bytes) -> bytes:
+    """Goes on with the code for the argument's low half; each ends the program."""
+    code = _load(argument)
+    for value, case in cases.items():
+        code += _instruction(_EQUAL, value, 0, len(case) // 8) + case
+    return code + otherwise
+
+
+def _done_when_set(argument: int) -> bytes:
+    """Ends the program: answers success, and nothing is done, where a pointer is not null."""
+    done, allowed = _refuse(0), _instruction(_RETURN, _ALLOW)
+    code = _load(argument) + _instruction(_EQUAL, 0, 1, 0) + done
+    return code + _load(argument, high=True) + _instruction(_EQUAL, 0, 1, 0) + done + allowed
 
 
 def program(machine: str) -> bytes:
@@ -139,12 +165,18 @@ def program(machine: str) -> bytes:
     for numbers in DENIED.values():
         if numbers[column] >= 0:
             code += _instruction(_EQUAL, numbers[column], 0, 1) + _refuse(errno.EPERM)
+    allowed = _instruction(_RETURN, _ALLOW)
+    protocols = {f: _only(2, those, errno.EPROTONOSUPPORT) for f, those in _PROTOCOLS.items()}
+    families = _cases(0, {_UNIX: allowed, **protocols}, _refuse(errno.EPERM))
     checks = {
         "clone": _but(0, _ANY_OF, (_NEW_NAMESPACES,)),
         "clone3": _refuse(errno.ENOSYS),  # its flags are out of a filter's sight; libc then uses clone
-        "ioctl": _but(1, _EQUAL, _TERMINAL_INPUT),
+        "ioctl": _but(1, _EQUAL, _TERMINAL),
         "personality": _only(0, _PERSONALITIES),
-        "socket": _only(0, _FAMILIES),
+        "prlimit64": _cases(1, {_CORE: _done_when_set(2)}, allowed),
+        "setrlimit": _cases(0, {_CORE: _refuse(0)}, allowed),
+        "socket": families,
+        "socketpair": families,
     }
     for name, check in checks.items():
         code += _instruction(_EQUAL, CHECKED[name][column], 0, len(check) // 8) + check

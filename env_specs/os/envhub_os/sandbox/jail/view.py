@@ -264,16 +264,23 @@ def _look_like(found: os.stat_result, target: str) -> None:
 
 
 def _show(source: str, target: str) -> None:
-    """Lets a file, a folder with all in it, or a link be seen in a view."""
-    found = os.lstat(source)
-    if stat.S_ISLNK(found.st_mode):
-        _copy(source, target)
-        return
-    if stat.S_ISDIR(found.st_mode):
-        os.mkdir(target)
-    else:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
-    kernel.mount(source, target, flags=kernel.MS_BIND | kernel.MS_REC)
+    """Lets a file, a folder with all in it, or a link be seen in a view.
+
+    It is opened first: what the path leads to may change at any time, as long as the agent's programs run.
+    """
+    opened = os.open(source, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(opened).st_mode
+        if stat.S_ISLNK(mode):
+            _copy(source, target)
+            return
+        if stat.S_ISDIR(mode):
+            os.mkdir(target)
+        else:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
+        kernel.mount(f"/proc/self/fd/{opened}", target, flags=kernel.MS_BIND | kernel.MS_REC)
+    finally:
+        os.close(opened)
 
 
 def _copy(source: str, target: str) -> None:
