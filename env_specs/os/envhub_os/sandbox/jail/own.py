@@ -46,6 +46,11 @@ def _first_child(setup: socket.socket, order: Order) -> NoReturn:
         limit(order)
         if order.source == "root":
             namespaces.become_owner(namespaces.root_id(os.getpid()))
+        elif order.settings[
+            "rootfs"
+        ]:  # root in the namespaces may not enter this user's folders: it is there
+            os.chdir(order.settings["rootfs"])
+            order.settings["rootfs"] = "."
         kernel.unshare(namespaces.NAMESPACES)
         tell(setup, {})
         build, files = hear(setup)
@@ -57,5 +62,5 @@ def _first_child(setup: socket.socket, order: Order) -> NoReturn:
             first.become(order.box, order.settings, list(zip(files, build["places"])), order.secrets)
         tell(setup, {"pid": pid})
     except BaseException as error:
-        tell(setup, {"error": str(error)})
+        tell(setup, {"error": getattr(error, "strerror", None) or str(error)})
     os._exit(0)
