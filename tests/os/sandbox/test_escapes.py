@@ -234,6 +234,13 @@ def test_the_first_process_is_not_killed_traced_or_read(box: Sandbox) -> None:
     assert box.exec(["true"]).exit_code == 0
 
 
+def test_what_becomes_of_devices_does_not_matter_to_the_first_process(box: Sandbox) -> None:
+    say(box, "rm -f /dev/*; mkfifo /dev/ptmx /dev/null /dev/tty; chmod 0 /dev/pts; mv /dev/pts /dev/gone")
+    assert say(box, "kill -9 $$").new_shell
+    assert say(box, "echo on").output == "on\n"
+    assert box.exec(["echo", "on"]).stdout == b"on\n"
+
+
 def test_killing_everything_ends_the_shell_alone(box: Sandbox) -> None:
     box.run("kill -9 -1", timeout_s=60.0, limit_bytes=100)
     say(box, "true")
