@@ -448,6 +448,27 @@ def test_memory_in_files_is_bounded_too(box: Sandbox, held: Report) -> None:
     assert sum(map(int, used.stdout.split())) <= SMALL.memory_mb
 
 
+def test_memory_in_sockets_is_bounded_too(make: Callable[..., Sandbox], held: Report) -> None:
+    if "memory" not in held.controllers:
+        pytest.skip("no control group for memory here: only the number of open files holds")
+    box = make(replace(SMALL, backend=held.backend, open_files=4096))
+    code = """
+import socket
+def held():
+    with open("/proc/net/sockstat") as file:
+        pages = next(line for line in file if line.startswith("UDP:")).split()[-1]
+    return int(pages) * os.sysconf("SC_PAGESIZE")
+before, sockets = held(), []
+for _ in range(1500):
+    sockets += [socket.socket(2, 2), socket.socket(2, 2)]
+    sockets[-1].bind(("127.0.0.1", 0))
+    for _ in range(8):
+        attempt(sockets[-2].sendto, b"x" * 60000, sockets[-1].getsockname())
+print(json.dumps(held() - before))
+"""
+    assert inside(box, code) < SMALL.memory_mb << 20
+
+
 def test_the_disk_fills_up_inside_alone(box: Sandbox) -> None:
     result = say(box, "head -c 100M /dev/zero > /tmp/fill")
     assert "No space left" in result.output
