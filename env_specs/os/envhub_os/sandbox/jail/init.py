@@ -159,7 +159,8 @@ class Init:
                 os._exit(0)
             probes.append(pid)
         for pid in probes:
-            with contextlib.suppress(ChildProcessError):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)  # the agent may have stopped it
                 os.waitpid(pid, 0)
 
     def _fork_in_any_case(self) -> int:
