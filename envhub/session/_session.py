@@ -209,8 +209,8 @@ class Session(Holder):
             elif body == frames.NO_STATE:
                 sink(otherwise)
             else:
-                for each in (saved, episode):  # where a worker's death needs no older steps either
-                    each.rebase(saved.next_index, body)
+                saved.rebase(saved.next_index, body)
+                self.history.rebased(episode, body)
                 sink(saved)
             self._next_in_line()
 

@@ -140,13 +140,14 @@ def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
         OSEnv(data_dir=str(tmp_path))
 
 
-@pytest.mark.parametrize("mode", ["fixed", "faithful"])
+@pytest.mark.parametrize(("mode", "every"), [("fixed", 1), ("faithful", 4)])
 def test_the_reference_wins(
-    machine: None, agentbench: Path, tasks: list[Task], solve: Play, mode: str
+    machine: None, agentbench: Path, tasks: list[Task], solve: Play, mode: str, every: int
 ) -> None:
     env = OSEnv(data_dir=str(agentbench), mode=mode, expert=True)
+    chosen = {task.id for task in tasks[::every]} | UNWINNABLE
     try:
-        lost = {task.id for task in tasks if solve(env, task.id) != 1.0}
+        lost = {task for task in chosen if solve(env, task) != 1.0}
     finally:
         env.close()
     assert lost == (UNWINNABLE if mode == "faithful" else set())
@@ -155,7 +156,7 @@ def test_the_reference_wins(
 def test_a_wrong_answer_loses(machine: None, agentbench: Path, tasks: list[Task], fail: Play) -> None:
     env = OSEnv(data_dir=str(agentbench))
     try:
-        won = {task.id for task in tasks if fail(env, task.id) != 0.0}
+        won = {task.id for task in tasks[::2] if fail(env, task.id) != 0.0}
     finally:
         env.close()
     assert won == set()

@@ -172,10 +172,11 @@ async def test_large_states_displace_the_oldest(
         await restored(stage, old)
 
 
+@pytest.mark.parametrize("dies", ["worker", "hub"])
 async def test_the_session_itself_goes_on_from_its_last_native_snapshot(
-    make_stage: Any, native_tally: Any
+    make_stage: Any, native_tally: Any, tmp_path: Path, dies: str
 ) -> None:
-    stage = make_stage(env=native_tally)
+    stage = make_stage(env=native_tally, state=tmp_path)
     session = (await stage.open(seeds=[3]))["id"]
     for index in range(3):
         stage.step(session, f"{index}\n", index)
@@ -183,9 +184,12 @@ async def test_the_session_itself_goes_on_from_its_last_native_snapshot(
         if index == 1:
             await stage_done(stage, asyncio.ensure_future(stage.sessions.points.snapshot(session)))
     resets, steps = native_tally.resets, native_tally.steps
-    for worker in stage.workers:
-        worker.die()
-        worker.come_back()
+    if dies == "hub":
+        stage = await stage.killed()
+    else:
+        for worker in stage.workers:
+            worker.die()
+            worker.come_back()
     answer = stage.step(session, "on")
     stage.perform()
     assert answer.good["observation"] == [3, 4, "on"]

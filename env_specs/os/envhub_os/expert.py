@@ -54,6 +54,8 @@ class Plan:
         if self._finishes:
             return "Act: finish" if self._classic else _call("finish_action", "thought", "done")
         answer = printed.strip() if self._answer is None else self._answer
+        if self._classic:  # which holds one line; of several, the last one says how it went
+            answer = answer.rpartition("\n")[2]
         return f"Act: answer({answer})" if self._classic else _call("answer_action", "answer", answer)
 
 

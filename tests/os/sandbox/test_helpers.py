@@ -49,7 +49,7 @@ def test_its_children_live_on_and_may_go_on_talking(box: Sandbox) -> None:
 
 
 def test_it_runs_as_another_user(box: Sandbox) -> None:
-    if say(box, "useradd -m bob").exit_code:
+    if say(box, "useradd -m bob && su bob -s /bin/bash -c true").exit_code:
         pytest.skip("no useradd, or only one user id here")
     assert box.exec(["id", "-un"], user="bob").stdout == b"bob\n"
     assert b"no user" in box.exec(["id"], user="alice").stderr

@@ -234,17 +234,7 @@ class Sandbox:
 
     def read(self, path: str, *, limit_bytes: int = 1 << 20) -> bytes:
         """Reads a regular file inside, at most so many bytes; OSError as `open` raises it."""
-        source, sink = os.pipe()
-        try:
-            try:
-                number = self._begin({"do": "read", "path": path, "limit": limit_bytes}, [sink])
-            finally:
-                os.close(sink)
-            texts = {source: bytearray()}
-            self._finish(number, path, texts, {}, limit_bytes)
-            return bytes(texts[source])
-        finally:
-            os.close(source)
+        return self._fetched({"do": "read", "path": path}, path, limit_bytes)
 
     def save(self) -> Saved:
         """Takes all there is of it; it goes on as if nothing had been.
@@ -256,7 +246,11 @@ class Sandbox:
         self._check_rest()
         held = self._shell.ask()
         pids = self._check_rest()
-        return Saved.of(self._pack(), held, self._shell, pids)
+        try:
+            files = self._fetched({"do": "save"}, "what was written", MAX_FILES_BYTES)
+        except OSError as error:
+            raise NotAtRest(str(error)) from error
+        return Saved.of(files, held, self._shell, pids)
 
     def close(self) -> None:
         """Ends it; nothing of it runs or is mounted when this returns. A second call does nothing."""
@@ -286,23 +280,6 @@ class Sandbox:
         if self._said["why"]:
             raise NotAtRest(self._said["why"])
         return self._said["shell"], self._said["last"]
-
-    def _pack(self) -> bytes:
-        """All that was written, as `jail.packing` does it."""
-        source, sink = os.pipe()
-        try:
-            try:
-                number = self._begin({"do": "save", "limit": MAX_FILES_BYTES}, [sink])
-            finally:
-                os.close(sink)
-            texts = {source: bytearray()}
-            try:
-                self._finish(number, "what was written", texts, {}, 2 * MAX_FILES_BYTES)
-            except OSError as error:
-                raise NotAtRest(str(error)) from error
-            return bytes(texts[source])
-        finally:
-            os.close(source)
 
     # -- the first process inside -----------------------------------------------------------------------
 
@@ -366,6 +343,20 @@ class Sandbox:
         self._made += 1
         self.send({**order, "id": self._made}, files)
         return self._made
+
+    def _fetched(self, order: dict[str, Any], what: str, limit_bytes: int) -> bytes:
+        """What a process inside writes into a pipe, up to a limit that it is told."""
+        source, sink = os.pipe()
+        try:
+            try:
+                number = self._begin({**order, "limit": limit_bytes}, [sink])
+            finally:
+                os.close(sink)
+            texts = {source: bytearray()}
+            self._finish(number, what, texts, {}, limit_bytes)
+            return bytes(texts[source])
+        finally:
+            os.close(source)
 
     def _finish(
         self, number: int, path: str, texts: dict[int, bytearray], sinks: dict[int, memoryview], limit: int

@@ -91,6 +91,7 @@ class Init:
         for number in (0, 1, 2):
             os.dup2(null, number)
         if self._saved is None:
+            self._hide()
             self._start_shell({}, [])
         else:
             self._resume(self._saved)
@@ -107,6 +108,10 @@ class Init:
                 else:
                     self._drain(source)
             self._reap()
+
+    def _hide(self) -> None:
+        if self._confined:
+            mounts.hide_own_process()
 
     def _order(self) -> None:
         order, files = messages.receive(self._control)
@@ -243,6 +248,7 @@ class Init:
     def _resumed(self, order: dict[str, Any], files: list[int]) -> None:
         """The shell is what the other one was."""
         self._rest.uncover()
+        self._hide()
         self._rest.last_pid = self._settings["saved"]["last"]
         self._say(event="resumed")
 

@@ -7,6 +7,7 @@ Python 3.12 while mounts, capabilities and filters never did.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -72,7 +73,13 @@ def _checked(result: int, what: str) -> int:
 
 def unshare(flags: int) -> None:
     """Moves this process into new namespaces; a new pid namespace takes its children."""
-    _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+    try:
+        _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        why = "unshare: there may be no more namespaces (see the limits in /proc/sys/user)"
+        raise OSError(error.errno, why) from error
 
 
 def mount(source: str, target: str, kind: str | None = None, flags: int = 0, options: str = "") -> None:

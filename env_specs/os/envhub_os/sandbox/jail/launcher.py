@@ -61,7 +61,7 @@ class Launcher:
             try:
                 return {"started": self._start(order["start"], socket.socket(fileno=files[0]))}
             except OSError as error:
-                return {"refused": str(error)}
+                return {"refused": error.strerror or str(error)}
         if "close" in order:
             self._close(order["close"])
             return {"closed": order["close"]}

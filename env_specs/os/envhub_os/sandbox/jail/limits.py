@@ -11,11 +11,16 @@ import os
 import resource
 from typing import Any
 
-V1_CONTROLLERS = ("memory", "pids", "cpu")
+CONTROLLERS = ("memory", "pids", "cpu")
+NEEDED = frozenset({"memory", "pids"})
+"""Without these, groups of version 2 are of no use."""
 ROOT = "/sys/fs/cgroup"
+OWN_GROUPS = "/proc/self/cgroup"
 CPU_PERIOD_US = 100_000
 SOCKETS = 8
 """What network sockets may hold of the memory: an eighth, in control groups of version 1."""
+MIN_QUOTA_US = 1000
+"""The least that the kernel takes."""
 
 
 class Groups:
@@ -33,12 +38,11 @@ class Groups:
         parent = _parent_v2()
         if parent:
             self.version = 2
-            with open(f"{parent}/cgroup.subtree_control") as file:
-                enabled = file.read().split()
-            self.controllers = tuple(name for name in V1_CONTROLLERS if name in enabled)
+            enabled = _words(parent, "cgroup.subtree_control")
+            self.controllers = tuple(name for name in CONTROLLERS if name in enabled)
             self._parents = {"": parent}
         else:
-            self._parents = {name: path for name in V1_CONTROLLERS if (path := _parent_v1(name))}
+            self._parents = {name: path for name in CONTROLLERS if (path := _parent_v1(name))}
             self.controllers = tuple(self._parents)
             self.version = 1 if self._parents else 0
 
@@ -56,7 +60,7 @@ class Groups:
 
     def make(self, number: int, settings: dict[str, Any], pid: int) -> list[str]:
         """Makes a sandbox's group and moves a process into it; returns the folders for `remove`."""
-        memory, quota = settings["memory_mb"] << 20, int(settings["cpus"] * CPU_PERIOD_US)
+        memory, quota = settings["memory_mb"] << 20, max(int(settings["cpus"] * CPU_PERIOD_US), MIN_QUOTA_US)
         folders = []
         for controller, parent in self._parents.items():
             folder = f"{parent}/{self._name}/{number}"
@@ -116,7 +120,7 @@ def _remove_stale(parent: str) -> None:
 
 def _own(controller: str) -> str | None:
     """This process's group in a hierarchy; "" is version 2's."""
-    with open("/proc/self/cgroup") as file:
+    with open(OWN_GROUPS) as file:
         for line in file:
             _, names, path = line.rstrip("\n").split(":", 2)
             if controller in names.split(","):
@@ -125,19 +129,41 @@ def _own(controller: str) -> str | None:
 
 
 def _parent_v2() -> str | None:
-    """The nearest group, from this process's own upwards, that may have children with all controllers."""
+    """The nearest group, from this process's own upwards, that may have children with all controllers.
+
+    Children get the controllers that the group's `cgroup.subtree_control` names. It may be given more of
+    those that it has itself, but the kernel refuses that while it holds processes (but for the root of all),
+    which is why this process's own group is rarely the one.
+    """
     path = _own("")
     while path is not None:
         folder = f"{ROOT}{path}"
         try:
-            with open(f"{folder}/cgroup.subtree_control") as file:
-                enabled = file.read().split()
+            if os.access(f"{folder}/cgroup.procs", os.W_OK) and _enables(folder):
+                return folder
         except OSError:
             return None
-        if {"memory", "pids"} <= set(enabled) and os.access(f"{folder}/cgroup.procs", os.W_OK):
-            return folder
         path = path.rpartition("/")[0] if path else None
     return None
+
+
+def _enables(folder: str) -> bool:
+    """Sees to it that a group's children have the controllers that are needed."""
+    if NEEDED <= _words(folder, "cgroup.subtree_control"):
+        return True
+    found = _words(folder, "cgroup.controllers")
+    if not NEEDED <= found:
+        return False
+    try:
+        _put(folder, "cgroup.subtree_control", " ".join(f"+{name}" for name in CONTROLLERS if name in found))
+    except OSError:  # it holds processes
+        return False
+    return NEEDED <= _words(folder, "cgroup.subtree_control")
+
+
+def _words(folder: str, name: str) -> set[str]:
+    with open(f"{folder}/{name}") as file:
+        return set(file.read().split())
 
 
 def _parent_v1(controller: str) -> str | None:

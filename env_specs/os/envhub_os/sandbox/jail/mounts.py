@@ -48,7 +48,10 @@ MASKED = (
     "sysrq-trigger",
 )
 READ_ONLY = ("bus", "fs", "irq", "sys")
-EMPTY = ("acpi", "scsi", "asound", "driver")
+EMPTY = ("acpi", "scsi", "asound", "driver", "tty/driver")
+OWN = ("fd", "fdinfo", "map_files", "ns")
+"""Folders of the first process's that nobody inside may read. They are shown empty, so that what reads all of
+`/proc` as root, such as `find /`, does so without an error."""
 SYSCTLS = {"user/max_user_namespaces": 0, "user/max_inotify_instances": 8, "user/max_inotify_watches": 1024}
 """Limits of the new namespaces; those that a kernel does not know are left out."""
 STAGE = "/tmp"
@@ -324,7 +327,23 @@ def _proc(root: str, sysctls: dict[str, int]) -> int:
     for name in MASKED:
         if os.path.exists(f"{proc}/{name}"):
             kernel.mount("/dev/null", f"{proc}/{name}", flags=kernel.MS_BIND)
-    for name in EMPTY:
-        if os.path.isdir(f"{proc}/{name}"):
-            kernel.mount("tmpfs", f"{proc}/{name}", "tmpfs", flags | kernel.MS_RDONLY, "size=0,nr_inodes=2")
+    _empty(f"{proc}/{name}" for name in EMPTY)
     return last_pid
+
+
+def hide_own_process() -> None:
+    """Shows folders of this process in `/proc` empty; they are for itself, too."""
+    own = f"/proc/{os.getpid()}"
+    _empty(f"{task}/{name}" for task in (own, f"{own}/task/{os.getpid()}") for name in OWN)
+
+
+def _empty(folders: Iterable[str]) -> None:
+    """Mounts one empty file system over all of these folders that there are."""
+    first = ""
+    for folder in filter(os.path.isdir, folders):
+        if first:
+            kernel.mount(first, folder, flags=kernel.MS_BIND)
+            continue
+        first = folder
+        flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC | kernel.MS_RDONLY
+        kernel.mount("tmpfs", folder, "tmpfs", flags, "size=0,nr_inodes=2")

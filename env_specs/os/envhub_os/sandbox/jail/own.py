@@ -57,5 +57,5 @@ def _first_child(setup: socket.socket, order: Order) -> NoReturn:
             first.become(order.box, order.settings, list(zip(files, build["places"])), order.secrets)
         tell(setup, {"pid": pid})
     except BaseException as error:
-        tell(setup, {"error": str(error)})
+        tell(setup, {"error": getattr(error, "strerror", None) or str(error)})
     os._exit(0)

@@ -44,7 +44,7 @@ def pack(sink: int, limit: int) -> None:
                 raise OSError(errno.EFBIG, "more was written than is kept")
             entries.append(entry)
     head = json.dumps(entries, separators=(",", ":")).encode()
-    if len(head) + size > limit:
+    if _SIZE + len(head) + size > limit:
         raise OSError(errno.EFBIG, "more files were written than are kept")
     gathered = bytearray(len(head).to_bytes(_SIZE, "little") + head)
     for entry in entries:

@@ -15,7 +15,7 @@ import errno
 import fnmatch
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from . import kernel
 
@@ -103,9 +103,14 @@ class Base:
         """Shows what the base has at a path, and below it what the agent has added."""
         layers = self._layers(path)
         if layers:
-            added = [path] if _is_folder(path) and not fnmatch.fnmatchcase(path, "/etc/python*") else []
-            over, between = self._over(path), self._between(path)
-            _overlay([*over, *layers], [*between, *added] if added else [], self._root + path)
+            over, target = self._over(path), self._root + path
+            if is_agents and not fnmatch.fnmatchcase(path, "/etc/python*"):
+                with _opened(path) as file:
+                    is_folder = stat.S_ISDIR(os.fstat(file).st_mode)
+                    added = [*self._between(path), f"/proc/self/fd/{file}"] if is_folder else []
+                    _overlay([*over, *layers], added, target)
+            else:
+                _overlay([*over, *layers], [], target)
             for name in self._pythons(path):
                 _overlay(self._layers(f"{path}/{name}"), [], f"{self._root}{path}/{name}")
             return
@@ -236,18 +241,32 @@ def _hide(layer: str, names: Iterable[str]) -> None:
 
 
 def _overlay(layers: list[str], added: list[str], target: str) -> None:
-    """Mounts folders one over the other, the uppermost first."""
+    """Mounts folders one over the other, the uppermost first, and those of `added` below all of them."""
     if not os.path.isdir(target):
         _make_folder(layers[-1], target)
-    for lower in ([*layers, *added], layers) if added else (layers,):
-        if len(lower) == 1:
-            kernel.mount(lower[0], target, flags=kernel.MS_BIND)
+    if added:
+        with contextlib.suppress(OSError):  # where the base lies in an overlay itself, there may be no room
+            _mount([*layers, *added], target)
             return
-        # Where the base lies in an overlay itself, there is no room for another one above the agent's.
-        with contextlib.suppress(*((OSError,) if lower is not layers else ())):
-            options = f"lowerdir={':'.join(lower)},userxattr"
-            kernel.mount("overlay", target, "overlay", kernel.MS_NODEV | kernel.MS_RDONLY, options)
-            return
+    _mount(layers, target)
+
+
+def _mount(layers: list[str], target: str) -> None:
+    if len(layers) == 1:
+        kernel.mount(layers[0], target, flags=kernel.MS_BIND)
+        return
+    options = f"lowerdir={':'.join(layers)},userxattr"
+    kernel.mount("overlay", target, "overlay", kernel.MS_NODEV | kernel.MS_RDONLY, options)
+
+
+@contextlib.contextmanager
+def _opened(path: str) -> Iterator[int]:
+    """Opens what is at a path now: the agent may put a link to `/proc/self` in its place at any time."""
+    file = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield file
+    finally:
+        os.close(file)
 
 
 def _make_folder(source: str, target: str) -> None:
@@ -257,30 +276,26 @@ def _make_folder(source: str, target: str) -> None:
 
 
 def _look_like(found: os.stat_result, target: str) -> None:
-    os.chown(target, found.st_uid, found.st_gid, follow_symlinks=False)
+    with contextlib.suppress(OSError):  # without root, what is root's outside has an owner that is nobody's
+        os.chown(target, found.st_uid, found.st_gid, follow_symlinks=False)
     if not stat.S_ISLNK(found.st_mode):
         os.chmod(target, stat.S_IMODE(found.st_mode))
     os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns), follow_symlinks=False)
 
 
 def _show(source: str, target: str) -> None:
-    """Lets a file, a folder with all in it, or a link be seen in a view.
-
-    It is opened first: what the path leads to may change at any time, as long as the agent's programs run.
-    """
-    opened = os.open(source, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        mode = os.fstat(opened).st_mode
-        if stat.S_ISLNK(mode):
-            _copy(source, target)
+    """Lets a file, a folder with all in it, or a link be seen in a view."""
+    with _opened(source) as file:
+        found = os.fstat(file)
+        if stat.S_ISLNK(found.st_mode):
+            os.symlink(os.readlink("", dir_fd=file), target)
+            _look_like(found, target)
             return
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(found.st_mode):
             os.mkdir(target)
         else:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
-        kernel.mount(f"/proc/self/fd/{opened}", target, flags=kernel.MS_BIND | kernel.MS_REC)
-    finally:
-        os.close(opened)
+        kernel.mount(f"/proc/self/fd/{file}", target, flags=kernel.MS_BIND | kernel.MS_REC)
 
 
 def _copy(source: str, target: str) -> None:
