@@ -1,189 +1,131 @@
-"""Root file systems: locks, repositories, images."""
+"""Root file systems: what is locked, what is said where none can be made, and which one is taken."""
 
 from __future__ import annotations
 
 import hashlib
-import io
-import json
-import os
 import shutil
 import subprocess
-import tarfile
+import sys
 from pathlib import Path
 
 import pytest
-from envhub_os.rootfs import BuildFailed, Package, build, read_lock, unpack
-from envhub_os.rootfs.building import digest
-from envhub_os.rootfs.image import ImageInvalid
-from envhub_os.rootfs.lockfile import LockFailed, names, parse, write_lock
+from envhub_os import OSEnv
+from envhub_os.errors import InvalidOptions
+from envhub_os.rootfs import HOST, locate
+from envhub_os.rootfs.apt import MIRROR, AptFailed, mirrors, parse
+from envhub_os.rootfs.building import BuildFailed, build, installer, require_machine
+from envhub_os.rootfs.lockfile import Lock, LockInvalid, Package, names, read_lock
+from envhub_os.sandbox import Refused
 
 SAID = """\
 'http://mirror/debian/pool/main/b/bash/bash_5.2_amd64.deb' bash_5.2_amd64.deb 1491068 SHA256:{a}
-offline
 'http://mirror/debian/pool/main/s/sudo/sudo_1%2b2_amd64.deb' sudo_1.9_amd64.deb 1889000 SHA256:{b}
 """
 
 
 def test_the_lock_has_all_that_is_asked_for_and_no_sudo() -> None:
-    packages = read_lock()
-    installed, offline = (
-        {Path(one.path).name.partition("_")[0] for one in packages if one.kind == kind}
-        for kind in ("installed", "offline")
-    )
-    assert set(names("packages.txt")) <= installed
-    assert set(names("offline.txt")) <= offline
+    lock = read_lock()
+    installed, offline = ({package.name for package in lock.of(kind)} for kind in ("installed", "offline"))
+    assert set(names("packages.txt")) <= installed and set(names("offline.txt")) <= offline
     assert "sudo" not in installed and not installed & offline
     assert {"bash", "coreutils", "apt"} <= installed
+    assert (lock.suite, lock.architecture) == ("bookworm", "amd64")
 
 
-def test_what_apt_says_is_a_lock_and_is_read_back(tmp_path: Path) -> None:
-    packages = parse(SAID.format(a="a" * 64, b="b" * 64), "http://mirror/debian/")
-    assert packages[0] == Package("installed", "a" * 64, "pool/main/b/bash/bash_5.2_amd64.deb")
-    assert packages[1].kind == "offline"
-    write_lock(packages, "amd64", tmp_path / "lock")
-    assert read_lock(tmp_path / "lock") == packages
-    with pytest.raises(LockFailed):
-        parse("E: nothing", "http://mirror/debian")
-
-
-def test_a_damaged_lock_is_named_with_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "lock"
-    file.write_text("# Debian\ninstalled abc pool/x.deb\n")
-    with pytest.raises(LockFailed, match="line 2"):
-        read_lock(file)
-
-
-@pytest.fixture
-def mirror(tmp_path: Path) -> tuple[str, Path]:
-    """A mirror of one package, and a lock of it."""
-    if shutil.which("dpkg-deb") is None:
-        pytest.skip("no dpkg-deb here")
-    control = tmp_path / "tree" / "DEBIAN" / "control"
-    control.parent.mkdir(parents=True)
-    control.write_text("Package: one\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: x\n")
-    pool = tmp_path / "mirror" / "pool"
-    pool.mkdir(parents=True)
-    archive = pool / "one_1_all.deb"
-    subprocess.run(["dpkg-deb", "--build", tmp_path / "tree", archive], check=True, capture_output=True)
-    lock = tmp_path / "lock"
-    write_lock(
-        [Package("offline", hashlib.sha256(archive.read_bytes()).hexdigest(), "pool/one_1_all.deb")],
-        "all",
-        lock,
-    )
-    return (tmp_path / "mirror").as_uri(), lock
-
-
-def test_an_archive_that_is_another_one_or_gone_stops_the_build(
-    mirror: tuple[str, Path], tmp_path: Path
-) -> None:
-    if shutil.which("mmdebstrap") is None:
-        pytest.skip("no mmdebstrap here")
-    address, lock = mirror
-    lock.write_text(lock.read_text().replace("one_1", "two_1"))
-    with pytest.raises(BuildFailed, match="two_1"):
-        build(tmp_path / "root", address, lock=lock)
-    lock.write_text(f"offline {'0' * 64} pool/one_1_all.deb\n")
-    with pytest.raises(BuildFailed, match="the lock says 0000"):
-        build(tmp_path / "root", address, lock=lock)
-    assert not (tmp_path / "root").exists()
-
-
-def test_what_is_there_and_of_the_same_lock_stays(tmp_path: Path) -> None:
-    lock = tmp_path / "lock"
-    lock.write_text("# nothing\n")
-    (tmp_path / "root").mkdir()
-    with pytest.raises(BuildFailed, match="was not made from this lock"):
-        build(tmp_path / "root", lock=lock)
-    (tmp_path / "root.complete").write_text(digest(lock))
-    build(tmp_path / "root", lock=lock)
-
-
-# -- images -----------------------------------------------------------------------------------------
-
-
-def layer(*members: tuple[str, str | None], links: tuple[tuple[str, str, bytes], ...] = ()) -> bytes:
-    """A compressed layer: names with contents (None: a folder), and links."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for name, content in members:
-            entry = tarfile.TarInfo(name)
-            entry.uid, entry.gid, entry.mode = os.getuid(), os.getgid(), 0o755 if content is None else 0o644
-            entry.type = tarfile.DIRTYPE if content is None else tarfile.REGTYPE
-            entry.size = len(content or "")
-            archive.addfile(entry, io.BytesIO((content or "").encode()))
-        for name, target, kind in links:
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.linkname, entry.uid, entry.gid = kind, target, os.getuid(), os.getgid()
-            archive.addfile(entry)
-    return packed.getvalue()
-
-
-def image(file: Path, style: str, *layers: bytes) -> Path:
-    """An image as docker or an OCI tool writes it."""
-    files: dict[str, bytes] = {}
-    blobs = []
-    for data in layers:
-        blobs.append(hashlib.sha256(data).hexdigest())
-        files[f"blobs/sha256/{blobs[-1]}"] = data
-    if style == "docker":
-        files["manifest.json"] = json.dumps([{"Layers": [f"blobs/sha256/{blob}" for blob in blobs]}]).encode()
-    else:
-        manifest = json.dumps({"layers": [{"digest": f"sha256:{blob}"} for blob in blobs]}).encode()
-        name = hashlib.sha256(manifest).hexdigest()
-        files[f"blobs/sha256/{name}"] = manifest
-        files["index.json"] = json.dumps({"manifests": [{"digest": f"sha256:{name}"}]}).encode()
-    with tarfile.open(file, "w") as outer:
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            outer.addfile(entry, io.BytesIO(data))
-    return file
-
-
-@pytest.mark.parametrize("style", ["docker", "oci"])
-def test_layers_are_put_over_each_other(tmp_path: Path, style: str) -> None:
-    first = layer(
-        ("etc", None), ("etc/a", "1"), ("etc/b", "1"), ("opt", None), ("opt/x", "1"), ("bin", "file")
-    )
-    links = (("lib", "usr/lib", tarfile.SYMTYPE), ("etc/hard", "etc/a", tarfile.LNKTYPE))
-    second = layer(
-        ("etc/.wh.b", ""),
-        ("opt/.wh..wh..opq", ""),
-        ("opt/y", "2"),
-        ("etc/a", "2"),
-        ("bin", None),
-        links=links,
-    )
-    unpack(image(tmp_path / "image.tar", style, first, second), tmp_path / "root")
-    root = tmp_path / "root"
-    assert sorted(str(path.relative_to(root)) for path in root.rglob("*")) == [
-        *("bin", "etc", "etc/a", "etc/hard", "lib", "opt", "opt/y")
-    ]
-    assert (root / "etc/a").read_text() == (root / "etc/hard").read_text() == "2"
-    assert (root / "bin").is_dir() and os.readlink(root / "lib") == "usr/lib"
+def test_what_apt_says_is_read_and_a_lock_is_read_back(tmp_path: Path) -> None:
+    bash, sudo = parse(SAID.format(a="a" * 64, b="b" * 64), "installed", "http://mirror/debian")
+    assert bash == Package("installed", "a" * 64, "pool/main/b/bash/bash_5.2_amd64.deb")
+    assert (sudo.path, sudo.name, sudo.version) == ("pool/main/s/sudo/sudo_1+2_amd64.deb", "sudo", "1+2")
+    with pytest.raises(AptFailed, match="E: nothing"):
+        list(parse("E: nothing", "installed", "http://mirror/debian"))
+    lock = read_lock()
+    lock.write(tmp_path / "lock")
+    assert read_lock(tmp_path / "lock") == lock
 
 
 @pytest.mark.parametrize(
-    "evil",
+    ("old", "new", "said"),
     [
-        layer(("../out", "x")),
-        layer(("/out", "x")),
-        layer(links=(("link", "/tmp", tarfile.SYMTYPE),)) + b"",
-        layer(links=(("hard", "../out", tarfile.LNKTYPE),)),
+        ("# Debian", "# Devuan", "line 1: it does not say of which Debian"),
+        ("installed ", "installed 0", "line 2: not a kind, a SHA-256 and a path"),
+        ("pool/main/a/", "pool/../main/a/", "line 2: not a kind"),
+        ("pool/main/j/jq/jq_", "pool/main/j/jq/yq_", r"lacks jq, which packages\.txt asks for"),
+        ("/sudo_", "/sudoku_", r"lacks sudo, which offline\.txt asks for"),
     ],
-    ids=["up", "absolute", "through a link", "hard link"],
 )
-def test_no_path_leads_out(tmp_path: Path, evil: bytes) -> None:
-    through = layer(("link/out", "x"))
-    with pytest.raises(ImageInvalid):
-        unpack(image(tmp_path / "image.tar", "oci", evil, through), tmp_path / "root")
-    assert not (tmp_path / "root").exists() and not (tmp_path / "out").exists()
-    assert not Path("/tmp/out").exists()
+def test_a_damaged_lock_is_refused_with_what_is_wrong(tmp_path: Path, old: str, new: str, said: str) -> None:
+    read_lock().write(tmp_path / "lock")
+    text = (tmp_path / "lock").read_text()
+    (tmp_path / "lock").write_text(text.replace(old, new, 1))
+    with pytest.raises(LockInvalid, match=said):
+        read_lock(tmp_path / "lock")
 
 
-def test_what_is_no_image_is_said_to_be_none(tmp_path: Path) -> None:
+def test_the_machines_own_mirrors_come_first(tmp_path: Path) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list").write_text(
+        "# deb http://old/debian x\ndeb [arch=amd64] http://near/debian/ x main\n"
+    )
+    text = "URIs: https://far/debian\nSuites: x\n\nURIs: http://near/debian-security\n"
+    (tmp_path / "sources.list.d" / "far.sources").write_text(text)
+    assert mirrors(tmp_path) == ["http://near/debian", "https://far/debian", MIRROR]
+    assert mirrors(tmp_path / "none") == [MIRROR]
+
+
+def test_who_cannot_build_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
+    with pytest.raises(BuildFailed, match="apt-get install mmdebstrap"):
+        installer()
+    with pytest.raises(BuildFailed, match="is for amd64 and this machine is arm64: envhub lock os"):
+        require_machine(read_lock(), "arm64")
+
+
+def test_an_installer_that_fails_is_quoted(tmp_path: Path) -> None:
+    """One archive is no operating system."""
+    for program in ("mmdebstrap", "dpkg-deb"):
+        if shutil.which(program) is None:
+            pytest.skip(f"no {program} here")
+    control = tmp_path / "tree" / "DEBIAN" / "control"
+    control.parent.mkdir(parents=True)
+    control.write_text("Package: one\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b.c>\nDescription: x\n")
+    archive = tmp_path / "one_1_all.deb"
+    subprocess.run(["dpkg-deb", "--build", tmp_path / "tree", archive], check=True, capture_output=True)
+    one = Package(
+        "installed", hashlib.sha256(archive.read_bytes()).hexdigest(), "pool/main/o/one/one_1_all.deb"
+    )
+    lock = Lock("bookworm", read_lock().architecture, "20260101T000000Z", (one,))
+    with pytest.raises(BuildFailed, match=r"mmdebstrap failed \(\d+\):\n"):
+        build(tmp_path / "root", tmp_path, lock)
+
+
+def test_a_step_of_a_build_is_no_command_of_its_own() -> None:
+    command = [sys.executable, "-m", "envhub_os.rootfs", "build"]
+    folder = Path(sys.modules["envhub_os"].__path__[0]).parent
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={})
+    assert done.returncode == 1 and "envhub build os" in done.stderr
+
+
+# -- which one --------------------------------------------------------------------------------------
+
+
+def test_without_one_the_machines_have_this_machines_programs() -> None:
+    assert locate("").folder is None and "envhub build os" in locate("").words
+    assert locate(HOST).folder is None and "envhub build os" not in locate(HOST).words
+
+
+def test_what_is_no_root_file_system_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidOptions, match="there is no /nowhere"):
+        locate("/nowhere")
+    with pytest.raises(Refused, match="it has no /bin/bash"):
+        OSEnv(rootfs=str(tmp_path))
     (tmp_path / "text").write_text("no tar")
-    with pytest.raises(ImageInvalid, match="no image"):
-        unpack(tmp_path / "text", tmp_path / "root")
-    assert not (tmp_path / "root").exists()
+    with pytest.raises(InvalidOptions, match="is no image of docker save or of OCI"):
+        locate(str(tmp_path / "text"))
+
+
+def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "bash").touch()
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "os-release").write_text('NAME="x"\nPRETTY_NAME="Toy Linux 1"\n')
+    assert locate(str(tmp_path)).folder == tmp_path and "Toy Linux 1" in locate(str(tmp_path)).words

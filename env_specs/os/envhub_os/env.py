@@ -15,6 +15,7 @@ from envhub_os.errors import EpisodeOver, InvalidAction, InvalidOptions
 from envhub_os.expert import Plan
 from envhub_os.judge import Judge
 from envhub_os.library import Library, Listing
+from envhub_os.rootfs import HOST, locate
 from envhub_os.sandbox import NotAtRest, Result, Sandbox, Saved, Settings
 from envhub_os.task import Task
 
@@ -34,7 +35,7 @@ def _try(settings: Settings, programs: tuple[str, ...], pid: int) -> None:
     if found:
         raise InvalidOptions(
             f"the machines have no {', '.join(found)}, which the tasks need: install them on this machine, "
-            "or set rootfs to a root file system that has them"
+            "build a root file system that has them (envhub build os), or set rootfs to one"
         )
 
 
@@ -57,7 +58,8 @@ class OSEnv:
         observation_limit: Characters of a command's output; more is cut.
         command_timeout_s: A command that takes longer is interrupted.
         check_timeout_s: For a task's setup, and for its checks at the end.
-        rootfs: Folder of the machine's root file system; empty: the programs of the machine it runs on.
+        rootfs: The machine's root file system: a folder, or an image's tar file; "host" or empty: the
+            programs of the machine it runs on. What is built the hub fills in.
         sandbox: How the machine is kept apart: "auto", or another backend of `envhub_os.sandbox`.
         i_know: Allows `sandbox="none"`, which keeps nothing apart.
         memory_mb: Memory of the machine.
@@ -99,7 +101,7 @@ class OSEnv:
                 raise InvalidOptions(f"{name} must be one of {', '.join(known)}, not {value!r}")
         if shared is None:
             shared = self.load_shared(
-                {"data_dir": data_dir, "levels": levels, "train_variants": train_variants}
+                {"data_dir": data_dir, "levels": levels, "train_variants": train_variants, "rootfs": rootfs}
             )
         self._library = shared
         self._faithful = mode == "faithful"
@@ -110,8 +112,9 @@ class OSEnv:
         self._command_timeout_s = command_timeout_s
         self._check_timeout_s = check_timeout_s
         self._judge = Judge(self._faithful, check_timeout_s)
+        self._root = locate(rootfs)
         self._settings = Settings(
-            rootfs=Path(rootfs).expanduser() if rootfs else None,
+            rootfs=self._root.folder,
             backend=sandbox,
             i_know=i_know,
             memory_mb=memory_mb,
@@ -130,13 +133,14 @@ class OSEnv:
 
         Args:
             config: `data_dir` (AgentBench's folder data/os_interaction, empty for the embedded tasks),
-                `levels` (keep embedded tasks of these levels only, empty for all) and `train_variants` (of
-                each template so many tasks in the train split).
+                `levels` (keep embedded tasks of these levels only, empty for all), `train_variants` (of
+                each template so many tasks in the train split) and `rootfs`, of which an image is unpacked.
 
         Raises:
             DataError: The folder's data is missing or wrong.
             InvalidOptions: A setting can't be used.
         """
+        locate(config["rootfs"])
         if config["data_dir"]:
             return official.load(Path(config["data_dir"]).expanduser())
         if config["train_variants"] < 1:
@@ -155,8 +159,15 @@ class OSEnv:
         return Listing(self._library.split(split))
 
     def data_info(self) -> dict[str, Any]:
-        """Return name and digest of the data, and how many tasks there are."""
-        return {"name": self._library.name, "digest": self._library.digest, "tasks": len(self._library)}
+        """Return name and digest of the data, how many tasks there are, and what the machines are made of."""
+        library, root = self._library, self._root
+        return {
+            "name": library.name,
+            "digest": library.digest,
+            "tasks": len(library),
+            "rootfs": str(root.folder or HOST),
+            "note": root.words,
+        }
 
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None

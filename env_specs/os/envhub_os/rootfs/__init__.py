@@ -1,18 +1,15 @@
-"""The root file system of the machines: Debian, made once from locked packages, shared read-only by all.
+"""The root file system of the machines.
 
-    python -m envhub_os.rootfs build FOLDER        # from debian.lock; a few minutes, with mmdebstrap
-    python -m envhub_os.rootfs lock                # writes debian.lock anew from what a mirror has now
-    python -m envhub_os.rootfs unpack IMAGE.tar FOLDER    # from an OCI or Docker image instead
+Debian, made by `envhub build os` of locked packages, shared read-only by all. `packages.txt` says what is
+installed, `offline.txt` what tasks may install: those lie in a repository inside, since there is no network.
+`sudo` is one of them and therefore not installed. `debian.lock` has version and SHA-256 of each archive.
 
-`packages.txt` says what is installed, `offline.txt` what tasks may install: those lie in a repository inside,
-since there is no network. `sudo` is one of them and therefore not installed. Every archive is checked against
-its locked SHA-256.
+Instead of it: an image in a tar file, a folder, or the programs of the machine that the hub runs on.
 """
 
 from __future__ import annotations
 
-from .building import BuildFailed, build
-from .image import unpack
-from .lockfile import Package, lock, read_lock
+from .choice import HOST, Root, locate
+from .image import ImageInvalid
 
-__all__ = ["BuildFailed", "Package", "build", "lock", "read_lock", "unpack"]
+__all__ = ["HOST", "ImageInvalid", "Root", "locate"]

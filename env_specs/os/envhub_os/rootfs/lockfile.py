@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
-import subprocess
-import tempfile
-import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
 LOCK = HERE / "debian.lock"
 SUITE = "bookworm"
-MIRROR = "http://deb.debian.org/debian"
-_URI = re.compile(r"'(?P<uri>[^']+)' \S+ \d+ SHA256:(?P<sha256>[0-9a-f]{64})")
+_HEAD = re.compile(r"# Debian (?P<suite>[a-z]+), (?P<architecture>[a-z0-9]+), as of (?P<date>\d{8}T\d{6}Z)")
 
 
-class LockFailed(Exception):
-    """What is installed could not be found out; the message says why."""
+class LockInvalid(Exception):
+    """A lock can't be read, or does not hold what is asked for; the message says why."""
 
 
 class Package(NamedTuple):
@@ -34,101 +31,91 @@ class Package(NamedTuple):
     sha256: str
     path: str
 
+    @property
+    def file_name(self) -> str:
+        """The name of the archive, `NAME_VERSION_ARCHITECTURE.deb`; the version is without its epoch."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def name(self) -> str:
+        """The name of the package."""
+        return self.file_name.split("_")[0]
+
+    @property
+    def version(self) -> str:
+        """The version without its epoch."""
+        return self.file_name.split("_")[1]
+
+
+class Lock(NamedTuple):
+    """A whole lock.
+
+    Attributes:
+        suite: The release of Debian, by its code name.
+        architecture: Debian's word, "amd64".
+        date: The state of the archive it was made from, as snapshot.debian.org names it.
+        packages: The archives.
+    """
+
+    suite: str
+    architecture: str
+    date: str
+    packages: tuple[Package, ...]
+
+    def of(self, kind: str) -> list[Package]:
+        """Return the packages of a kind."""
+        return [package for package in self.packages if package.kind == kind]
+
+    def write(self, file: Path = LOCK) -> None:
+        """Write the lock, sorted; it is there whole or as it was."""
+        lines = [f"# Debian {self.suite}, {self.architecture}, as of {self.date}"]
+        lines += (
+            " ".join(package) for package in sorted(self.packages, key=lambda one: (one.kind, one.path))
+        )
+        part = file.with_name(f".{file.name}.{os.getpid()}")
+        part.write_text("\n".join(lines) + "\n", "ascii")
+        part.replace(file)
+
 
 def names(file: str) -> list[str]:
     """The packages that a list beside this module asks for."""
     return (HERE / file).read_text("ascii").split()
 
 
-def read_lock(file: Path = LOCK) -> list[Package]:
-    """Reads a lock; lines that begin with # say where it is from.
+def read_lock(file: Path = LOCK) -> Lock:
+    """Read a lock.
 
     Raises:
-        LockFailed: It is no lock.
+        LockInvalid: It is none, or lacks a package that `packages.txt` or `offline.txt` asks for.
     """
+    lines = file.read_text("ascii").splitlines()
+    head = _HEAD.fullmatch(lines[0]) if lines else None
+    if head is None:
+        raise LockInvalid(f"{file}, line 1: it does not say of which Debian and when; {_again(file)}")
     packages = []
-    for number, line in enumerate(file.read_text("ascii").splitlines(), 1):
-        if line.startswith("#"):
-            continue
+    for number, line in enumerate(lines[1:], 2):
         fields = line.split()
-        if len(fields) != 3 or not re.fullmatch("[0-9a-f]{64}", fields[1]):
-            raise LockFailed(f"{file}, line {number}: not a kind, a SHA-256 and a path")
+        if (
+            len(fields) != 3
+            or fields[0] not in ("installed", "offline")
+            or not re.fullmatch("[0-9a-f]{64}", fields[1])
+            or not re.fullmatch(r"(?!.*\.\.)pool/[\w.+~/-]+/[\w.+-]+_[\w.+~-]+_[a-z0-9]+\.deb", fields[2])
+        ):
+            raise LockInvalid(f"{file}, line {number}: not a kind, a SHA-256 and a path; {_again(file)}")
         packages.append(Package(*fields))
-    return packages
+    lock = Lock(head["suite"], head["architecture"], head["date"], tuple(packages))
+    for kind, asked in (("installed", "packages.txt"), ("offline", "offline.txt")):
+        _require(file, asked, names(asked), lock.of(kind))
+    return lock
 
 
-def write_lock(packages: Iterable[Package], architecture: str, file: Path = LOCK) -> None:
-    """Writes a lock, sorted."""
-    lines = [f"# Debian {SUITE}, {architecture}"]
-    lines += (" ".join(package) for package in sorted(packages))
-    file.write_text("\n".join(lines) + "\n", "ascii")
+def _require(file: Path, asked: str, wanted: Iterable[str], packages: Iterable[Package]) -> None:
+    missing = set(wanted) - {package.name for package in packages}
+    if missing:
+        raise LockInvalid(
+            f"{file} lacks {', '.join(sorted(missing))}, which {asked} asks for; {_again(file)}"
+        )
 
 
-def lock(mirror: str = MIRROR) -> list[Package]:
-    """Installs what the lists ask for, as a mirror has it now, into a folder that is thrown away.
-
-    Raises:
-        LockFailed: The mirror or mmdebstrap failed.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        return install(Path(folder, "root"), mirror)
-
-
-def install(
-    root: Path, mirror: str, hooks: Sequence[str] = (), environment: Mapping[str, str] | None = None
-) -> list[Package]:
-    """Installs what the lists ask for into a new folder, and says which archives that took.
-
-    Needs mmdebstrap, and root or a range of user ids. apt checks the mirror's signature, and archives by it.
-
-    Args:
-        root: The new folder.
-        mirror: The address of the folder that holds `pool` and `dists`.
-        hooks: Shell commands to run at the end; $1 is the new root.
-        environment: mmdebstrap's variables.
-
-    Raises:
-        LockFailed: The mirror or mmdebstrap failed.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder, "said")
-        said.touch()
-        said.chmod(0o666)  # the hooks may run as another user
-        Path(folder).chmod(0o755)
-        command = ["mmdebstrap", "--variant=minbase", "--skip=cleanup/apt"]
-        command += [f"--include={','.join(names('packages.txt'))}"]
-        command += [f"--customize-hook=({question}) >> {said}" for question in _questions('"$1"')]
-        command += [f"--customize-hook={hook}" for hook in hooks]
-        command += [SUITE, str(root), f"deb {mirror} {SUITE} main"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        except FileNotFoundError as error:
-            raise LockFailed("mmdebstrap is not installed: apt-get install mmdebstrap") from error
-        if done.returncode:
-            raise LockFailed(f"mmdebstrap failed ({done.returncode}): {done.stderr[-2000:]}")
-        return parse(said.read_text("utf-8"), mirror)
-
-
-def _questions(root: str) -> Sequence[str]:
-    """Commands that say which archives are installed and which the offline packages need."""
-    apt = "apt-get --print-uris --quiet=2 --option=Acquire::ForceHash=SHA256 --no-install-recommends"
-    installed = r"dpkg-query --show --showformat '\${Package}=\${Version}\n'"
-    return (
-        f'chroot {root} apt-get clean; chroot {root} sh -c "{installed} | xargs {apt} --reinstall install"',
-        f"echo offline; chroot {root} {apt} install {' '.join(names('offline.txt'))}",
-    )
-
-
-def parse(said: str, mirror: str) -> list[Package]:
-    """What apt said it would download; after the line "offline" it is for the repository inside."""
-    packages, kind = [], "installed"
-    for line in said.splitlines():
-        if line == "offline":
-            kind = "offline"
-        found = _URI.match(line)
-        if found:
-            path = urllib.parse.unquote(found["uri"].replace(mirror.rstrip("/"), "").lstrip("/"))
-            packages.append(Package(kind, found["sha256"], path))
-    if not {"installed", "offline"} <= {package.kind for package in packages}:
-        raise LockFailed(f"apt named no packages: {said[-2000:]}")
-    return packages
+def _again(file: Path) -> str:
+    return "restore it, or make it anew: envhub lock os"

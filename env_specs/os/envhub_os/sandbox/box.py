@@ -441,7 +441,8 @@ def _check(settings: Settings) -> None:
     if settings.backend == "none" and (not settings.i_know or settings.rootfs):
         raise Refused(
             'sandbox "none" gives the agent this machine itself, as the user that runs the hub: only on a '
-            "machine that may be destroyed, without a rootfs, and when you say that you know (i_know)"
+            "machine that may be destroyed, without a root file system (rootfs=host), and when you say that "
+            "you know (i_know)"
         )
     for name in ("memory_mb", "disk_mb", "inodes", "pids", "open_files", "cpus"):
         if getattr(settings, name) <= 0:
