@@ -129,6 +129,23 @@ until grep -q something /proc/$!/cmdline; do :; done
     assert answers[7:] == [1, []]
 
 
+def test_inside_a_process_that_is_told_to_end_has_ended(box: Sandbox) -> None:
+    for _ in range(30):
+        say(
+            box,
+            "bash -c 'exec -a something sleep 1000000' &\n"
+            "until grep -q something /proc/$!/cmdline; do :; done",
+        )
+        say(box, "kill $!")
+        assert box.look([("running", {"text": "something 1000000"})]) == [0]
+
+
+def test_inside_a_process_that_takes_no_notice_is_counted(box: Sandbox) -> None:
+    say(box, "bash -c 'trap \"\" TERM; > /tmp/ready; while :; do :; done' something &")
+    say(box, "until [ -e /tmp/ready ]; do :; done; kill $!")
+    assert box.look([("running", {"text": "something"})]) == [1]
+
+
 def test_inside_an_account_may_do_what_it_may(box: Sandbox) -> None:
     if say(box, "useradd -m bob && su bob -s /bin/bash -c true").exit_code:
         pytest.skip("no useradd, or only one user id here")

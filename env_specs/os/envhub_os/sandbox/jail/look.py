@@ -29,6 +29,7 @@ import os
 import socket
 import stat
 import tarfile
+import time
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -39,6 +40,9 @@ with contextlib.suppress(ImportError):  # tarfile imports them when it needs the
 LIMIT_BYTES = 1 << 20
 """More of a file is not read."""
 TIMEOUT_S = 20.0
+SIGNALLED_S, BUSY_S, PAUSE_S = 5.0, 0.3, 0.01
+"""How long to wait for a process that is to end, for one that may be about to, and between two looks."""
+PF_EXITING = 4
 
 
 def _lines(data: bytes) -> list[str]:
@@ -128,14 +132,40 @@ def group(name: str) -> list[str]:
 
 
 def running(text: str) -> int:
-    """How many processes are called so."""
-    count = 0
+    """How many processes are called so. One that has been sent a signal gets some time to obey it."""
+    begun = time.monotonic()
+    while True:
+        found = _called(text)
+        waited = time.monotonic() - begun
+        # One that runs may be about to end: between the signal and the end nothing else tells.
+        busy = waited < BUSY_S and any(state == b"R" for _, state in found)
+        if not busy and (waited > SIGNALLED_S or not any(_is_signalled(pid) for pid, _ in found)):
+            return len(found)
+        time.sleep(PAUSE_S)
+
+
+def _called(text: str) -> list[tuple[int, bytes]]:
+    """Processes that are called so and don't end just now, and their states."""
+    found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, IndexError):
-            state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+            words = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
             command = _read(f"/proc/{pid}/cmdline").replace(b"\0", b" ").decode("utf-8", "replace")
-            count += text in command and state != b"Z" and int(pid) != os.getpid()
-    return count
+            ends = words[0] in b"ZX" or int(words[6]) & PF_EXITING
+            if text in command and not ends and int(pid) != os.getpid():
+                found.append((int(pid), words[0]))
+    return found
+
+
+def _is_signalled(pid: int) -> bool:
+    """Whether a signal is on its way to a process."""
+    with contextlib.suppress(OSError):
+        lines = _read(f"/proc/{pid}/status").decode("utf-8", "replace").split("\n")
+        sets = {
+            line[:6]: int(line[7:], 16) for line in lines if line.startswith(("SigPnd", "ShdPnd", "SigBlk"))
+        }
+        return bool((sets["SigPnd"] | sets["ShdPnd"]) & ~sets["SigBlk"])
+    return False
 
 
 def may(path: str, user: str, do: str) -> bool:
