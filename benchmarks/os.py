@@ -95,7 +95,7 @@ def measure_sessions(settings: Settings, rounds: int) -> dict[str, list[float]]:
     """Uses the environment as its clients do."""
     names = ("open and reset", "trivial step", "snapshot", "restore", "fork", "close")
     times: dict[str, list[float]] = {f"{name} of a session": [] for name in names}
-    options = ["--set", f"os.sandbox={settings.backend}", "--set", f"os.max_episode_steps={rounds + 2}"]
+    options = ["--set", f"os.sandbox={settings.backend}", "--set", f"os.max_episode_steps={3 * rounds + 2}"]
     if settings.rootfs:
         options += ["--set", f"os.rootfs={settings.rootfs.resolve()}"]
     with serve_hub("--env", "os=4", *options) as server, Hub(server.url) as hub:
@@ -112,9 +112,11 @@ def measure_sessions(settings: Settings, rounds: int) -> dict[str, list[float]]:
                 with timed(times["trivial step of a session"]):
                     env.step(SCRIPT.format("echo hi"))
             for _ in range(rounds):
+                env.step(SCRIPT.format("ls"))  # so that the point is a new one
                 with timed(times["snapshot of a session"]):
                     point = env.snapshot()
                 assert point.kind == "native"
+                env.step(SCRIPT.format("ls"))
                 with timed(times["fork of a session"]):
                     (fork,) = env.fork()
                 with timed(times["restore of a session"]):

@@ -197,6 +197,9 @@ class Session(Holder):
             sink(self._refusal())
             return
         saved = episode.branch(episode.id)
+        if saved.has_state and saved.distance == 0:  # one was taken or restored here
+            sink(saved)
+            return
         replayable = self._pool.served.spec.replayable and saved.replayable
         otherwise = saved if replayable else _refusals.no_snapshot(self.id, self.env)
         if not self._pool.description.get("native_snapshot"):

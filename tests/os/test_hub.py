@@ -44,6 +44,23 @@ def test_an_episode_goes_on_after_its_worker_was_killed(
         assert observation.endswith("\nkept in /tmp/made\n") and not terminated
 
 
+def test_jobs_and_process_ids_are_the_same_in_a_replay(
+    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any
+) -> None:
+    hub = serve()
+    with Hub(hub.url) as client, client.make("os") as env:
+        env.reset(seed=1, options={"task": {"id": "processes-stop-one-0"}})  # whose setup waits in a loop
+        for script in (
+            "sleep 1000 & echo $!",
+            "(sleep 0.1; true) & (sleep 0.2; false) &",
+            "echo on",
+            "kill %1",
+        ):
+            env.step(bash(script))
+        kill_worker(hub, processes, wait_until)
+        assert "Terminated" not in env.step(bash("true"))[0]
+
+
 def test_forks_go_on_apart(serve: Any, bash: Callable[[str], str]) -> None:
     with Hub(serve().url) as client, client.make("os") as env:
         env.reset(seed=1, options=TASK)

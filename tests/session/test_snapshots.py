@@ -194,3 +194,23 @@ async def test_the_session_itself_goes_on_from_its_last_native_snapshot(
     stage.perform()
     assert answer.good["observation"] == [3, 4, "on"]
     assert (native_tally.resets, native_tally.steps) == (resets, steps + 2)
+
+
+async def test_a_point_is_taken_of_the_environment_once(make_stage: Any, native_tally: Any) -> None:
+    class Counting(native_tally):  # type: ignore[misc]
+        taken = 0
+
+        def get_state(self) -> Any:
+            Counting.taken += 1
+            return super().get_state()
+
+    stage = make_stage(env=Counting)
+    session = (await stage.open(seeds=[3]))["id"]
+    for taken in (1, 2):
+        for _ in range(3):
+            taking = asyncio.ensure_future(stage.sessions.points.snapshot(session))
+            await stage_done(stage, taking)
+            assert json.loads(taking.result())["kind"] == "native"
+        assert Counting.taken == taken
+        stage.step(session, "on")
+        stage.perform()

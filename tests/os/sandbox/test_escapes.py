@@ -239,6 +239,13 @@ def test_the_first_process_is_not_killed_traced_or_read(box: Sandbox) -> None:
     assert box.exec(["true"]).exit_code == 0
 
 
+def test_what_becomes_of_devices_does_not_matter_to_the_first_process(box: Sandbox) -> None:
+    say(box, "rm -f /dev/*; mkfifo /dev/ptmx /dev/null /dev/tty; chmod 0 /dev/pts; mv /dev/pts /dev/gone")
+    assert say(box, "kill -9 $$").new_shell
+    assert say(box, "echo on").output == "on\n"
+    assert box.exec(["echo", "on"]).stdout == b"on\n"
+
+
 @pytest.mark.usefixtures("users")
 def test_what_walks_through_everything_meets_no_error(box: Sandbox) -> None:
     for command in ("find / -xdev > /dev/null", "find /proc /dev /sys > /dev/null", "ps aux > /dev/null"):
@@ -453,6 +460,27 @@ def test_memory_in_files_is_bounded_too(box: Sandbox, held: Report) -> None:
     )
     used = box.exec(["bash", "-c", "du -sm /dev/shm /tmp | cut -f1"])
     assert sum(map(int, used.stdout.split())) <= SMALL.memory_mb
+
+
+def test_memory_in_sockets_is_bounded_too(make: Callable[..., Sandbox], held: Report) -> None:
+    if "memory" not in held.controllers:
+        pytest.skip("no control group for memory here: only the number of open files holds")
+    box = make(replace(SMALL, backend=held.backend, open_files=4096))
+    code = """
+import socket
+def held():
+    with open("/proc/net/sockstat") as file:
+        pages = next(line for line in file if line.startswith("UDP:")).split()[-1]
+    return int(pages) * os.sysconf("SC_PAGESIZE")
+before, sockets = held(), []
+for _ in range(1500):
+    sockets += [socket.socket(2, 2), socket.socket(2, 2)]
+    sockets[-1].bind(("127.0.0.1", 0))
+    for _ in range(8):
+        attempt(sockets[-2].sendto, b"x" * 60000, sockets[-1].getsockname())
+print(json.dumps(held() - before))
+"""
+    assert inside(box, code) < SMALL.memory_mb << 20
 
 
 def test_the_disk_fills_up_inside_alone(box: Sandbox) -> None:

@@ -53,6 +53,8 @@ class Init:
         self._drains: set[int] = set()  # outputs of helpers that have ended
         self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
         self._shell = self._master = self._terminal = -1
+        self._terminals = os.open("/dev/pts", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._multiplexer = "ptmx" if self._confined else "/dev/ptmx"  # what is in /dev the agent may change
         self._wake, self._wake_up = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -140,10 +142,10 @@ class Init:
         if self._master >= 0:
             os.close(self._master)
             self._make_room()
-        self._master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
+        self._master = os.open(self._multiplexer, os.O_RDWR | os.O_NOCTTY, dir_fd=self._terminals)
         fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
         self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
-        slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
+        slave = os.open(str(self._terminal), os.O_RDWR | os.O_NOCTTY, dir_fd=self._terminals)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *order.get("size", (ROWS, COLUMNS, 0, 0))))
         self._shell = self._fork_in_any_case()
         if self._shell == 0:
@@ -162,7 +164,8 @@ class Init:
                 os._exit(0)
             probes.append(pid)
         for pid in probes:
-            with contextlib.suppress(ChildProcessError):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)  # the agent may have stopped it
                 os.waitpid(pid, 0)
 
     def _fork_in_any_case(self) -> int:
@@ -216,7 +219,7 @@ class Init:
     def _typed_ahead(self) -> bool:
         """Whether input lies on the terminal that nobody has read."""
         with contextlib.suppress(OSError):
-            slave = os.open(f"/dev/pts/{self._terminal}", os.O_RDWR | os.O_NOCTTY)
+            slave = os.open(str(self._terminal), os.O_RDWR | os.O_NOCTTY, dir_fd=self._terminals)
             try:
                 return bool(struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, b"\0" * 4))[0])
             finally:

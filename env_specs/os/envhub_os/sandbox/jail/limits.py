@@ -17,6 +17,8 @@ NEEDED = frozenset({"memory", "pids"})
 ROOT = "/sys/fs/cgroup"
 OWN_GROUPS = "/proc/self/cgroup"
 CPU_PERIOD_US = 100_000
+SOCKETS = 8
+"""What network sockets may hold of the memory: an eighth, in control groups of version 1."""
 MIN_QUOTA_US = 1000
 """The least that the kernel takes."""
 
@@ -71,6 +73,8 @@ class Groups:
                 else:
                     _put(folder, "memory.limit_in_bytes", str(memory))
                     _put(folder, "memory.memsw.limit_in_bytes", str(memory), optional=True)
+                    # Version 1 counts what lies in network sockets apart, and only where it has a limit.
+                    _put(folder, "memory.kmem.tcp.limit_in_bytes", str(memory // SOCKETS), optional=True)
             if controller in ("pids", "") and "pids" in self.controllers:
                 _put(folder, "pids.max", str(settings["pids"]))
             if controller in ("cpu", "") and "cpu" in self.controllers:

@@ -74,7 +74,7 @@ class Base:
         kernel.unshare(kernel.CLONE_NEWNS)
         flags = kernel.MS_NOSUID | kernel.MS_NODEV
         kernel.mount("tmpfs", LAYERS, "tmpfs", flags, "size=32m,nr_inodes=65536,mode=0755")
-        self._root = f"{ROOTS}/{os.getpid()}"
+        self._root = f"{ROOTS}/{os.urandom(8).hex()}"
         os.mkdir(self._root)
         os.chmod(self._root, 0o755)
         kernel.mount(self._root, self._root, flags=kernel.MS_BIND)
