@@ -46,9 +46,8 @@ def _first_child(setup: socket.socket, order: Order) -> NoReturn:
         limit(order)
         if order.source == "root":
             namespaces.become_owner(namespaces.root_id(os.getpid()))
-        elif order.settings[
-            "rootfs"
-        ]:  # root in the namespaces may not enter this user's folders: it is there
+        elif order.settings["rootfs"]:
+            # Root in the namespaces may not enter this user's folders: it is there already.
             os.chdir(order.settings["rootfs"])
             order.settings["rootfs"] = "."
         kernel.unshare(namespaces.NAMESPACES)
