@@ -4,10 +4,19 @@
 `read_lock` what a spec's environment is made of. `build` makes that environment in a `Store`.
 """
 
+from envhub.build._artifacts import (
+    artifact_archives,
+    build_artifact,
+    find_artifact,
+    lock_artifact,
+    wants,
+    with_artifacts,
+)
 from envhub.build._build import Outcome, build
 from envhub.build._built import Archive, Built, Moved
 from envhub.build._conda import channel_url, choose_solver, own_solver
 from envhub.build._errors import (
+    ArtifactFailed,
     BuildError,
     DiskFull,
     FetchFailed,
@@ -43,6 +52,7 @@ from envhub.build._store import Removed, Store
 
 __all__ = [
     "Archive",
+    "ArtifactFailed",
     "BuildError",
     "Built",
     "CondaPackage",
@@ -80,14 +90,18 @@ __all__ = [
     "StoreInvalid",
     "VenvRefused",
     "WrongPlatform",
+    "artifact_archives",
     "build",
+    "build_artifact",
     "channel_url",
     "check_fresh",
     "choose_solver",
     "config_file",
+    "find_artifact",
     "find_runtime",
     "held_words",
     "host_platform",
+    "lock_artifact",
     "lock_conda",
     "lock_pypi",
     "own_solver",
@@ -98,4 +112,6 @@ __all__ = [
     "relock",
     "require_fresh",
     "unpack",
+    "wants",
+    "with_artifacts",
 ]

@@ -33,7 +33,7 @@ class Outcome:
     """What a build came to.
 
     Attributes:
-        built: The environment.
+        built: The environment, or artifact.
         reused: Whether it was there already, or another process built it meanwhile.
         seconds: How long that took.
     """
@@ -43,8 +43,8 @@ class Outcome:
     seconds: float
 
 
-def _quiet(stage: str, item: str, done: int, total: int) -> None:
-    pass
+def quiet(stage: str, item: str, done: int, total: int) -> None:
+    """Report nothing."""
 
 
 def build(
@@ -54,7 +54,7 @@ def build(
     *,
     offline: bool = False,
     mirrors: Mirrors | None = None,
-    report: Report = _quiet,
+    report: Report = quiet,
 ) -> Outcome:
     """Build the environment of a spec from its locks, unless it is there and its interpreter runs.
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from envhub.build._disk import MARKER
 from envhub.build._lock import Kind
+
+Stored = Kind | Literal["artifact"]
+"""What a store keeps: environments, and folders that specs' own programs made."""
+CONTENT = "content"
+"""The folder in an artifact's own that holds what was made, and nothing of the store's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +28,23 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A complete environment.
+    """A complete environment or artifact.
 
     Attributes:
-        kind: Whether it is a conda prefix or a plain virtual environment.
-        digest: The digest of the locks it was built from, "sha256:…".
+        kind: Whether it is a conda prefix, a plain virtual environment or an artifact.
+        digest: The digest of the locks, or inputs, it was built from, "sha256:…".
         spec: The name of the spec it was built for first.
-        python_version: The version of its interpreter, such as "3.11.14".
+        python_version: The version of its interpreter, such as "3.11.14"; empty for an artifact.
         platform: The conda platform.
         created: When, in seconds since 1970.
         size: The size of its files, in bytes.
         files: The SHA-256 of the list of its files.
         archives: What it was built from, by name.
         prefix: Its folder; an environment works nowhere else.
+        artifact: The name of the artifact; empty for an environment.
     """
 
-    kind: Kind
+    kind: Stored
     digest: str
     spec: str
     python_version: str
@@ -47,11 +54,22 @@ class Built:
     files: str
     archives: tuple[Archive, ...]
     prefix: Path
+    artifact: str = ""
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """An environment's interpreter."""
         return self.prefix / "bin" / "python"
+
+    @property
+    def content(self) -> Path:
+        """The folder that an artifact is."""
+        return self.prefix / CONTENT
+
+    @property
+    def there(self) -> bool:
+        """Whether what it is about is there still."""
+        return self.content.is_dir() if self.kind == "artifact" else self.python.exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +86,9 @@ class Moved:
 
 
 def read_marker(folder: Path) -> Built | None:
-    """Read a folder's marker; None where there is none, one of another place, or no interpreter any more."""
+    """Read a folder's marker; None where there is none, one of another place, or nothing in it any more."""
     built = _parse_marker(folder)
-    return built if built and built.prefix == folder and built.python.exists() else None
+    return built if built and built.prefix == folder and built.there else None
 
 
 def read_moved(folder: Path) -> Moved | None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 MARKER = ".envhub.json"
@@ -20,7 +21,8 @@ _RUNS = "+x "
 def contents(prefix: Path) -> tuple[dict[str, str], int]:
     """Return what every file below a folder is, and the size of all in bytes.
 
-    A file is its SHA-256, after "+x " where its owner may run it; a symlink is "-> " and its target.
+    A file is its SHA-256, after "+x " where its owner may run it; a symlink is "-> " and its target. Of
+    pipes and sockets, and of what this user may not read, there is less.
     """
     found: dict[str, str] = {}
     size = 0
@@ -35,7 +37,14 @@ def contents(prefix: Path) -> tuple[dict[str, str], int]:
                 found[path] = f"-> {os.readlink(file)}"
                 continue
             about = file.stat()
-            found[path] = f"{_RUNS if about.st_mode & stat.S_IXUSR else ''}{sha256_of(file)}"
+            if not stat.S_ISREG(about.st_mode):
+                found[path] = "no plain file"
+                continue
+            runs = _RUNS if about.st_mode & stat.S_IXUSR else ""
+            try:
+                found[path] = f"{runs}{sha256_of(file)}"
+            except PermissionError:  # an artifact's, which has users of its own
+                found[path] = f"{runs}{about.st_size} bytes that only their owner reads"
             size += about.st_size
     return found, size
 
@@ -66,10 +75,18 @@ def write_whole(file: Path, content: str | bytes) -> None:
 
 
 def wipe(folder: Path) -> None:
-    """Remove a folder, its marker first."""
+    """Remove a folder, its marker first.
+
+    Files of this user's subordinate ids, which only a user namespace may remove, go too.
+    """
     (folder / MARKER).unlink(missing_ok=True)
     if folder.exists():
-        shutil.rmtree(folder)
+        try:
+            shutil.rmtree(folder)
+        except PermissionError:
+            command = ["unshare", "--map-root-user", "--map-auto", "rm", "-rf", str(folder)]
+            if shutil.which("unshare") is None or subprocess.run(command, capture_output=True).returncode:
+                raise
 
 
 def size_of(folder: Path) -> int:

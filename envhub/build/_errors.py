@@ -14,6 +14,7 @@ BuildError
 ├── DiskFull           the archives or the environment do not fit on the disk
 ├── InstallFailed      the packages could not be installed
 ├── SetupFailed        a setup step failed or did what a step may not
+├── ArtifactFailed     an artifact could not be made
 ├── SmokeFailed        the entry point cannot be imported in the built environment
 ├── VenvRefused        a plain virtual environment cannot hold what the locks ask for
 ├── NotBuilt           an environment is asked for that was not built from the present locks
@@ -81,6 +82,10 @@ class InstallFailed(BuildError):
 
 class SetupFailed(BuildError):
     """A setup step failed, or did what a step may not do."""
+
+
+class ArtifactFailed(BuildError):
+    """A step of making an artifact failed, or did not make it."""
 
 
 class SmokeFailed(BuildError):

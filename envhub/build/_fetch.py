@@ -9,7 +9,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -44,6 +44,8 @@ class Wanted:
         sha256: Its SHA-256.
         md5: Its MD5, where the lock has it.
         otherwise: What else can be done where it cannot be fetched, for messages.
+        elsewhere: Where it may be had if not from `url`, tried in this order.
+        relock: The command that locks what is there now; by default that of the lock's folder.
     """
 
     label: str
@@ -53,6 +55,8 @@ class Wanted:
     sha256: str
     md5: str | None = None
     otherwise: str | None = None
+    elsewhere: tuple[str, ...] = ()
+    relock: str | None = None
 
 
 def fetch(
@@ -104,8 +108,20 @@ class _Job:
                 f"{self.mirrors.shown(one.url)} can be reached, or bring all of it in a pack (envhub pack)"
             )
         part = self.scratch / f"{one.sha256}.part"
-        self._compare(one, *self._transfer_patiently(one, part))
+        self._compare(one, *self._transfer_from_somewhere(one, part))
         return self.store.keep(part, one.sha256, one.file_name)
+
+    def _transfer_from_somewhere(self, one: Wanted, part: Path) -> tuple[str, str]:
+        try:
+            return self._transfer_patiently(one, part)
+        except FetchFailed as failure:
+            for url in one.elsewhere:
+                with contextlib.suppress(FetchFailed):
+                    return self._transfer_patiently(replace(one, url=url), part)
+            if not one.elsewhere:
+                raise
+            others = ", ".join(map(self.mirrors.shown, one.elsewhere))
+            raise FetchFailed(f"{failure}. It is not to be had from {others} either") from failure
 
     def _transfer_patiently(self, one: Wanted, part: Path) -> tuple[str, str]:
         for pause in PAUSES_S:
@@ -140,7 +156,7 @@ class _Job:
                     f"{one.label}: {one.file_name} is not the archive that was locked: its {name} is "
                     f"{found}, and {one.lock} says {locked}. Either the archive at "
                     f"{self.mirrors.shown(one.url)} was replaced or the lock was altered: restore the lock, "
-                    f"or trust the new archive and run: envhub lock {one.lock.parent}"
+                    f"or trust the new archive and run: {one.relock or f'envhub lock {one.lock.parent}'}"
                 )
 
     def _transfer(self, one: Wanted, part: Path) -> tuple[str, str]:

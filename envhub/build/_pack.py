@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from envhub.build._archives import conda_archives, pypi_archives
+from envhub.build._artifacts import artifact_archives
 from envhub.build._disk import sha256_of
 from envhub.build._errors import LockMissing, PackInvalid
 from envhub.build._fetch import Report, Wanted, disk_error, fetch
@@ -97,6 +98,7 @@ def pack(
     try:
         members = dict(_spec_members(files.folder))
         wanted = conda_archives(lock, files, "conda", store) + pypi_archives(lock, files, store, offline)
+        wanted += [one for artifact in spec.artifacts for one in artifact_archives(spec, artifact)]
         with store.scratch() as scratch:
             fetched = fetch(wanted, store, scratch, mirrors, offline=offline, report=report)
         members |= {_archive_member(one): path for one, path in zip(wanted, fetched, strict=True)}

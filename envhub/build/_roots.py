@@ -9,8 +9,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from envhub.build._built import Stored
 from envhub.build._disk import write_whole
-from envhub.build._lock import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,14 @@ class Root:
         kind: The kind of the environment.
         digest: The digest of the locks it was built from, "sha256:…".
         archives: The SHA-256 of what it was built from: enough to build it again without a network.
+        artifact: The name of the artifact it is; empty for an environment.
     """
 
     folder: Path
-    kind: Kind
+    kind: Stored
     digest: str
     archives: tuple[str, ...]
+    artifact: str = ""
 
     @property
     def alive(self) -> bool:
@@ -35,11 +37,12 @@ class Root:
         return (self.folder / "envhub.toml").is_file()
 
     def write(self, parent: Path) -> None:
-        """Write the note, in place of the one that the spec's folder had before for this kind.
+        """Write the note, in place of the one that the spec's folder had before for this kind, or artifact.
 
         Nothing is noted where the folder of the notes cannot be written to.
         """
-        name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:32]
+        whose = os.fsencode(self.folder) + (f"\0{self.artifact}".encode() if self.artifact else b"")
+        name = hashlib.sha256(whose).hexdigest()[:32]
         file = parent / f"{self.kind}-{name}.json"
         content = json.dumps(asdict(self), default=str)
         with contextlib.suppress(OSError):
@@ -52,6 +55,12 @@ def read_root(file: Path) -> Root | None:
     """Read a note; None where it is not understood."""
     try:
         noted = json.loads(file.read_bytes())
-        return Root(Path(noted["folder"]), noted["kind"], noted["digest"], tuple(noted["archives"]))
+        return Root(
+            Path(noted["folder"]),
+            noted["kind"],
+            noted["digest"],
+            tuple(noted["archives"]),
+            noted.get("artifact", ""),
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None

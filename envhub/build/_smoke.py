@@ -22,7 +22,7 @@ getattr(importlib.import_module(sys.argv[2]), sys.argv[3])
 
 def runs(built: Built) -> bool:
     """Whether the interpreter of an environment starts and ends as it should."""
-    runtime = Runtime(built.kind, built.python, built.digest)
+    runtime = Runtime("conda" if built.kind == "conda" else "venv", built.python, built.digest)
     try:
         done = subprocess.run(
             [str(built.python), "-I", "-S", "-B", "-c", ""],

@@ -2,6 +2,7 @@
 
     .envhub-store     says that the folder is a store
     store/<id>/       conda prefixes        venvs/<id>/   plain virtual environments
+    artifacts/<id>/content/                 what specs' own programs made
     archives/<sha256>/FILE                  roots/        which spec folder uses what
     locks/            one file a lock       work/<id>/    what a build needs while it runs
 
@@ -31,16 +32,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from envhub.build._built import Built, Moved, read_marker, read_moved
+from envhub.build._built import Built, Moved, Stored, read_marker, read_moved
 from envhub.build._disk import MANIFEST, MARKER, contents, difference, inside, size_of, wipe, write_whole
 from envhub.build._errors import StoreInvalid
 from envhub.build._holders import holders
-from envhub.build._lock import Kind
 from envhub.build._roots import Root, read_root
 
 STORE_MARKER = ".envhub-store"
-_OURS = ("store", "venvs", "archives", "work", "roots")
-_FOLDERS: dict[Kind, str] = {"conda": "store", "venv": "venvs"}
+_OURS = ("store", "venvs", "artifacts", "archives", "work", "roots")
+_FOLDERS: dict[Stored, str] = {"conda": "store", "venv": "venvs", "artifact": "artifacts"}
 
 
 def default_root() -> Path:
@@ -91,17 +91,17 @@ class Store:
 
     # -- what is there --------------------------------------------------------------------------------
 
-    def find(self, digest: str, kind: Kind = "conda") -> Built | None:
+    def find(self, digest: str, kind: Stored = "conda") -> Built | None:
         """Return the complete environment of a digest, or None where there is none."""
         built = read_marker(self._folder(digest, kind))
         return built if built and (built.digest, built.kind) == (digest, kind) else None
 
-    def prefix(self, digest: str, kind: Kind = "conda") -> Path | None:
+    def prefix(self, digest: str, kind: Stored = "conda") -> Path | None:
         """Return the folder of a complete environment, or None where there is none."""
         built = self.find(digest, kind)
         return built.prefix if built else None
 
-    def python(self, digest: str, kind: Kind = "conda") -> Path | None:
+    def python(self, digest: str, kind: Stored = "conda") -> Path | None:
         """Return the interpreter of a complete environment, or None where there is none."""
         built = self.find(digest, kind)
         return built.python if built else None
@@ -115,7 +115,7 @@ class Store:
         """Return the environments that were built in another place."""
         return [moved for folder in self._environments() if (moved := read_moved(folder))]
 
-    def moved_from(self, digest: str, kind: Kind = "conda") -> Path | None:
+    def moved_from(self, digest: str, kind: Stored = "conda") -> Path | None:
         """Return where the environment of a digest was built, if that was in another place than it is now."""
         moved = read_moved(self._folder(digest, kind))
         return moved.origin if moved else None
@@ -150,7 +150,7 @@ class Store:
     # -- building -------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def building(self, digest: str, kind: Kind, on_wait: Callable[[], None]) -> Iterator[Work]:
+    def building(self, digest: str, kind: Stored, on_wait: Callable[[], None]) -> Iterator[Work]:
         """Take the right to build an environment, for as long as the context lasts.
 
         Args:
@@ -192,7 +192,7 @@ class Store:
                 (self.root / "locks" / name).unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def hold(self, digest: str, kind: Kind = "conda") -> Iterator[None]:
+    def hold(self, digest: str, kind: Stored = "conda") -> Iterator[None]:
         """Keep `gc` from removing an environment for as long as the context lasts.
 
         Raises:
@@ -205,7 +205,7 @@ class Store:
         """Return the processes that hold an environment, as far as the system tells."""
         return holders(self.root / "locks" / _id(built.digest, built.kind))
 
-    def claim(self, folder: Path, digest: str, kind: Kind) -> Built | None:
+    def claim(self, folder: Path, digest: str, kind: Stored) -> Built | None:
         """Find an environment and note that a spec's folder uses it, before `gc` could remove it."""
         with contextlib.suppress(StoreInvalid), self._locked("store", fcntl.LOCK_SH):
             built = self.find(digest, kind)
@@ -220,7 +220,7 @@ class Store:
         Nothing is noted in a store that cannot be written to.
         """
         archives = tuple(archive.sha256 for archive in built.archives)
-        Root(folder, built.kind, built.digest, archives).write(self.root / "roots")
+        Root(folder, built.kind, built.digest, archives, built.artifact).write(self.root / "roots")
 
     # -- care -----------------------------------------------------------------------------------------
 
@@ -345,7 +345,7 @@ class Store:
             return True
         return False
 
-    def _folder(self, digest: str, kind: Kind) -> Path:
+    def _folder(self, digest: str, kind: Stored) -> Path:
         return self.root / _FOLDERS[kind] / _id(digest, kind).partition("-")[2]
 
     @contextlib.contextmanager
@@ -399,5 +399,5 @@ class Work:
         return built
 
 
-def _id(digest: str, kind: Kind) -> str:
+def _id(digest: str, kind: Stored) -> str:
     return f"{kind}-{digest.removeprefix('sha256:')[:32]}"

@@ -6,9 +6,18 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from envhub.build import NotBuilt, SpecFiles, Store, StoreInvalid, find_runtime
+from envhub.build import (
+    NotBuilt,
+    SpecFiles,
+    Store,
+    StoreInvalid,
+    find_artifact,
+    find_runtime,
+    wants,
+    with_artifacts,
+)
 from envhub.cli._hubfile import EnvPlan
-from envhub.cli.build import build_with_bars
+from envhub.cli.build import artifact_with_bars, build_with_bars
 from envhub.pool import PoolPlan
 from envhub.spec import ServedSpec, Wanted, reference
 
@@ -37,8 +46,11 @@ def pool_plans(plans: Iterable[EnvPlan], store: Store, build: bool) -> Iterator[
 
 
 def _build(plan: EnvPlan, store: Store) -> None:
-    """Build what an environment is to run in; `auto` means conda where the spec has locks."""
+    """Build what an environment is to run in and uses; `auto` means conda where the spec has locks."""
     spec, wanted = plan.served.spec, plan.isolation
+    for artifact in spec.artifacts:
+        if wants(plan.served, artifact):
+            artifact_with_bars(spec, artifact, store)
     if wanted == "auto" and spec.path is not None and SpecFiles(spec.path).conda_lock.is_file():
         wanted = "conda"
     if wanted in ("conda", "venv"):
@@ -46,22 +58,28 @@ def _build(plan: EnvPlan, store: Store) -> None:
 
 
 def with_runtime(served: ServedSpec, wanted: Wanted, store: Store) -> ServedSpec:
-    """Decide what an environment runs in.
+    """Decide what an environment runs in, and give it what is built for it.
 
     Raises:
         BuildError: It can't run in what is wanted.
     """
-    return dataclasses.replace(served, runtime=find_runtime(served.spec, wanted, store))
+    runtime = find_runtime(served.spec, wanted, store)
+    return dataclasses.replace(served, runtime=runtime, config=with_artifacts(served, store))
 
 
 @contextlib.contextmanager
 def holding(served: ServedSpec, store: Store) -> Iterator[None]:
-    """Keep what an environment runs in from being removed while the context lasts.
+    """Keep what an environment runs in and uses from being removed while the context lasts.
 
     Raises:
         NotBuilt: It was removed before it could be held.
     """
     with contextlib.ExitStack() as held:
+        for artifact in served.spec.artifacts:
+            built = find_artifact(served.spec, artifact, store)
+            if built is not None and not wants(served, artifact):
+                with contextlib.suppress(StoreInvalid):
+                    held.enter_context(store.hold(built.digest, "artifact"))
         runtime = served.runtime
         if runtime.isolation != "host" and runtime.lock_digest is not None:
             with contextlib.suppress(StoreInvalid):  # a store that is only read: nobody here removes anything

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -12,7 +13,7 @@ import typer
 from envhub.cli import CommandError
 from envhub.cli._options import OfflineOption, StoreOption
 from envhub.cli._output import AsJson, console, errors, print_json, progress
-from envhub.spec import Spec, bundled, find, reference
+from envhub.spec import Artifact, Spec, bundled, find, reference
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -23,6 +24,14 @@ KindOption = Annotated[
     Literal["conda", "venv"],
     typer.Option(
         "--isolation", help="conda: all that is locked. venv: the PyPI part, on a Python of this machine."
+    ),
+]
+BuildOption = Annotated[
+    Literal["conda", "venv", "host"],
+    typer.Option(
+        "--isolation",
+        help="conda: all that is locked. venv: the PyPI part, on a Python of this machine. host: no "
+        "interpreter, only the spec's artifacts.",
     ),
 ]
 
@@ -39,15 +48,16 @@ def build(
         Path | None,
         typer.Option("--dir", metavar="DIR", help="Where a pack's spec goes; default a folder of its name."),
     ] = None,
-    isolation: KindOption = "conda",
+    isolation: BuildOption = "conda",
     offline: OfflineOption = False,
     store: StoreOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build what a spec runs in, from its locks.
+    """Build what a spec runs in and needs, from its locks.
 
-    Every archive is checked against its locked hash, and the environment is tried before it counts as built.
-    One that is there already is not built again. With --from nothing is fetched: the pack has it all.
+    That is its artifacts, then its environment. Every archive is checked against its locked hash, and the
+    environment is tried before it counts as built. What is there already is not built again. With --from
+    nothing is fetched: the pack has it all.
     """
     from envhub.build import BuildError, Store
 
@@ -62,16 +72,27 @@ def build(
         specs = _specs(spec, every)
     built: list[dict[str, Any]] = []
     for one in specs:
+        if isolation == "host" and not one.artifacts:
+            raise CommandError(
+                f"build: {one.name} has no artifacts, so there is nothing to build for the host"
+            )
+        made: list[Outcome] = []
         try:
-            outcome = build_with_bars(one, place, isolation, offline)
+            for artifact in one.artifacts:
+                made.append(artifact_with_bars(one, artifact, place, offline))
+                if not as_json:
+                    _print_artifact(one, made[-1])
+            outcome = None if isolation == "host" else build_with_bars(one, place, isolation, offline)
         except BuildError as error:
             if not every:
+                if made and len(made) == len(one.artifacts):
+                    errors.print("That is there; --isolation host does without what follows.", markup=False)
                 raise
             reason = str(error).removeprefix(f"{one.name}: ")
             errors.print(f"{one.name}: not built: {reason}", style="red", markup=False)
-            built.append({"spec": one.name, "error": str(error)})
+            built.append({"spec": one.name, "error": str(error), "artifacts": [*map(_made_as_json, made)]})
             continue
-        built.append(_as_json(one, outcome))
+        built.append(_as_json(one, outcome, made))
         if not as_json:
             _print(one, outcome, place)
     if as_json:
@@ -111,7 +132,22 @@ def build_with_bars(
         return build_spec(spec, store, kind, offline=offline, report=bars.report)
 
 
-def _as_json(spec: Spec, outcome: Outcome) -> dict[str, Any]:
+def artifact_with_bars(spec: Spec, artifact: Artifact, store: Store, offline: bool = False) -> Outcome:
+    """Make an artifact, unless it is there, and show how far that is.
+
+    Raises:
+        BuildError: It can't be made.
+    """
+    from envhub.build import build_artifact
+
+    with Bars(spec.name) as bars:
+        return build_artifact(spec, artifact, store, offline=offline, report=bars.report)
+
+
+def _as_json(spec: Spec, outcome: Outcome | None, made: Sequence[Outcome]) -> dict[str, Any]:
+    artifacts = [_made_as_json(one) for one in made]
+    if outcome is None:
+        return {"spec": spec.name, "isolation": "host", "artifacts": artifacts}
     built = outcome.built
     return {
         "spec": spec.name,
@@ -124,15 +160,48 @@ def _as_json(spec: Spec, outcome: Outcome) -> dict[str, Any]:
         "size": built.size,
         "reused": outcome.reused,
         "seconds": round(outcome.seconds, 3),
+        "artifacts": artifacts,
     }
 
 
-def _print(spec: Spec, outcome: Outcome, place: Store) -> None:
+def _made_as_json(made: Outcome) -> dict[str, Any]:
+    built = made.built
+    return {
+        "name": built.artifact,
+        "path": str(built.content),
+        "digest": built.digest,
+        "archives": len(built.archives),
+        "size": built.size,
+        "reused": made.reused,
+        "seconds": round(made.seconds, 3),
+    }
+
+
+def _print_artifact(spec: Spec, made: Outcome) -> None:
+    built = made.built
+    console.print(
+        f"{spec.name}: {built.artifact} {_when(made)} ({len(built.archives)} archives, "
+        f"{built.size / 2**20:,.0f} MB)\n"
+        f"  {built.digest}\n"
+        f"  {built.content}",
+        markup=False,
+    )
+
+
+def _when(outcome: Outcome) -> str:
+    return "there already" if outcome.reused else f"built in {outcome.seconds:.1f} s"
+
+
+def _print(spec: Spec, outcome: Outcome | None, place: Store) -> None:
+    if outcome is None:
+        serve = place.command("serve", "--env", reference(spec))
+        console.print(f"Serve it: {serve}", markup=False)
+        return
     built = outcome.built
     serve = place.command("serve", "--env", reference(spec), "--isolation", built.kind)
     note = "" if built.kind == "conda" else ", not conda-locked"
     console.print(
-        f"{spec.name}: {'there already' if outcome.reused else f'built in {outcome.seconds:.1f} s'} "
+        f"{spec.name}: {_when(outcome)} "
         f"({built.kind}{note}, Python {built.python_version}, {len(built.archives)} packages, "
         f"{built.size / 2**20:,.0f} MB)\n"
         f"  {built.digest}\n"
@@ -151,6 +220,7 @@ class Bars:
 
     _VERBS: ClassVar = {
         "install": "installing",
+        "make": "making",
         "setup": "setup step",
         "try": "trying",
         "wait": "waiting for another build of",

@@ -39,7 +39,8 @@ def lock(
 ) -> None:
     """Lock what a spec's environment is made of.
 
-    Writes conda-lock.yml and requirements.lock from environment.yml and requirements.in.
+    Writes conda-lock.yml and requirements.lock from environment.yml and requirements.in, and before that what
+    the spec's artifacts are made of.
     """
     specs = _specs(spec, every)
     if check:
@@ -97,6 +98,7 @@ def _lock(specs: Sequence[Spec], conda: str | None, channels: Sequence[str], as_
     for spec in specs:
         try:
             with errors.status(spec.name) as status:
+                artifacts = _lock_artifacts(spec, as_json)
                 relocked = relock(spec, conda=conda, channels=channels, progress=status.update)
         except BuildError as error:
             if len(specs) == 1:
@@ -104,13 +106,27 @@ def _lock(specs: Sequence[Spec], conda: str | None, channels: Sequence[str], as_
             errors.print(f"not locked: {error}", style="red", markup=False)
             done.append({"spec": spec.name, "error": str(error)})
             continue
-        done.append(dataclasses.asdict(relocked))
+        done.append({**dataclasses.asdict(relocked), "artifacts": artifacts})
         if not as_json:
             _print_locked(relocked)
     if as_json:
         print_json(done)
     if any("error" in one for one in done):
         raise typer.Exit(1)
+
+
+def _lock_artifacts(spec: Spec, as_json: bool) -> list[dict[str, Any]]:
+    from envhub.build import lock_artifact
+
+    locked = []
+    for artifact in spec.artifacts:
+        if artifact.lock:
+            changed = lock_artifact(spec, artifact)
+            locked.append({"name": artifact.name, "changed": changed})
+            if not as_json:
+                files = ", ".join(file.name for file in changed) or "nothing, the locks are as they were"
+                console.print(f"{spec.name}: artifact {artifact.name}; wrote {files}", markup=False)
+    return locked
 
 
 def _print_locked(locked: Relocked) -> None:

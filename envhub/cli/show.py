@@ -20,7 +20,7 @@ SpecArgument = Annotated[
 def show(spec: SpecArgument, as_json: AsJson = False) -> None:
     """Show everything a spec declares.
 
-    That is its settings, limits, actions, observations, splits and data.
+    That is its settings, limits, actions, observations, splits, data and artifacts.
     """
     found = find(spec)
     if as_json:
@@ -49,6 +49,10 @@ def show(spec: SpecArgument, as_json: AsJson = False) -> None:
         console.print()
         files = ((file.name, file.size, file.sha256[:12], file.source) for file in found.data)
         print_table(("data", "bytes", "sha256", "source"), files)
+    if found.artifacts:
+        console.print()
+        made = ((one.name, one.help, one.setting or "") for one in found.artifacts)
+        print_table(("artifact", "meaning", "setting"), made, f"envhub build {spec}")
     console.print(f"\nServe it: envhub serve --env {spec}", markup=False)
 
 

@@ -22,7 +22,7 @@ store = typer.Typer(help="Look after what has been built.", no_args_is_help=True
 
 @store.command("list")
 def list_(store: StoreOption = None, as_json: AsJson = False) -> None:
-    """List the environments that have been built, the newest first."""
+    """List the environments and artifacts that have been built, the newest first."""
     from envhub.build import Store
 
     place = Store(store)
@@ -33,8 +33,8 @@ def list_(store: StoreOption = None, as_json: AsJson = False) -> None:
     rows = [
         (
             one.spec,
-            one.kind,
-            one.python_version,
+            one.artifact or one.kind,
+            one.python_version or "-",
             len(one.archives),
             _megabytes(one.size),
             time.strftime("%Y-%m-%d %H:%M", time.localtime(one.created)),
@@ -131,9 +131,11 @@ def _print_verdict(verdict: _Verdict, place: Store, remove: bool) -> None:
 
     one, complaints, removed, held_by = verdict
     if not complaints:
-        console.print(f"{one.spec} ({one.kind}): whole, {one.prefix}", markup=False)
+        console.print(f"{one.spec} ({one.artifact or one.kind}): whole, {one.prefix}", markup=False)
         return
-    console.print(f"{one.spec} ({one.kind}): damaged, {one.prefix}", style="bold red", markup=False)
+    console.print(
+        f"{one.spec} ({one.artifact or one.kind}): damaged, {one.prefix}", style="bold red", markup=False
+    )
     for complaint in complaints[:20]:
         console.print(f"  {complaint}", markup=False)
     if len(complaints) > 20:
@@ -178,7 +180,10 @@ def _print_unreadable(file: Path, place: Store) -> None:
 
 
 def _as_json(one: Built) -> dict[str, Any]:
-    return {**dataclasses.asdict(one), "python": str(one.python)}
+    about = {key: value for key, value in dataclasses.asdict(one).items() if key != "artifact"}
+    if one.kind == "artifact":
+        return {**about, "artifact": one.artifact, "path": str(one.content)}
+    return {**about, "python": str(one.python)}
 
 
 def _megabytes(size: int) -> str:

@@ -1,22 +1,24 @@
-"""The machine itself: interpreter, open files, port, and what sandboxes are made of."""
+"""The machine itself: interpreter, open files, port, and what a sandbox would be."""
 
 from __future__ import annotations
 
+import json
+import os
 import platform
 import resource
-import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from envhub.build import BuildError, host_platform
 from envhub.doctor._finding import Finding
+from envhub.spec import find
 
 ENOUGH_FILES = 4096
 """Open files: a connection each, and a few for every worker."""
-_NAMESPACES = ("--user", "--map-root-user", "--mount", "--pid", "--fork", "--net", "--ipc", "--uts")
+TRIAL_S = 60.0
+"""How long a trial sandbox may take on a machine that is busy."""
 
 
 def look_at_interpreter() -> Finding:
@@ -52,54 +54,17 @@ def look_at_port(host: str, port: int) -> Finding:
 
 
 def look_at_sandbox() -> Iterator[Finding]:
-    """What the sandbox of an environment that runs an agent's commands can be made of."""
-    yield _namespaces()
-    yield _cgroups()
-    yield _overlay()
-    actions = Path("/proc/sys/kernel/seccomp/actions_avail")
-    yield _ability(
-        "seccomp", actions.is_file(), "the kernel filters system calls", "the kernel has no filters"
-    )
-    found = [f"{name} ({path})" for name in ("bwrap", "runsc") if (path := shutil.which(name))]
-    words = ", ".join(found) or "neither bwrap nor runsc is installed; namespaces of our own do without"
-    yield Finding("sandbox", "programs", "ok" if found else "note", words)
-
-
-def _namespaces() -> Finding:
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        words = "unshare is not installed, so it cannot be told"
-        return Finding("sandbox", "namespaces", "note", words, "apt-get install util-linux")
+    """Whether the environment os, which runs what agents type, can make a sandbox, and what holds it."""
+    variables = {**os.environ, "PYTHONPATH": str(find("os").path)}
+    command = [sys.executable, "-m", "envhub_os.sandbox"]
     try:
-        done = subprocess.run([unshare, *_NAMESPACES, "true"], capture_output=True, text=True, timeout=20)
-        complaint = done.stderr.strip() if done.returncode else ""
-    except (OSError, subprocess.TimeoutExpired) as reason:
-        complaint = str(reason)
-    if not complaint:
-        return Finding(
-            "sandbox", "namespaces", "ok", "user, mount, pid, net, ipc and uts namespaces can be made"
-        )
-    mend = "sysctl -w kernel.unprivileged_userns_clone=1 (and user.max_user_namespaces above 0)"
-    return Finding("sandbox", "namespaces", "warning", f"cannot be made: {complaint}", mend)
-
-
-def _cgroups() -> Finding:
-    root = Path("/sys/fs/cgroup")
-    if (root / "cgroup.controllers").is_file():
-        return Finding("sandbox", "cgroups", "ok", "version 2")
-    words = "version 1: limits are set there" if (root / "memory").is_dir() else "none: rlimits stand in"
-    return Finding("sandbox", "cgroups", "note", words)
-
-
-def _overlay() -> Finding:
-    try:
-        known = "overlay" in Path("/proc/filesystems").read_text(encoding="ascii").split()
-    except OSError:
-        known = False
-    return _ability("overlay", known, "the kernel has overlay file systems", "the kernel has no overlay yet")
-
-
-def _ability(about: str, there: bool, yes: str, no: str) -> Finding:
-    if there:
-        return Finding("sandbox", about, "ok", yes)
-    return Finding("sandbox", about, "note", no, "modprobe overlay" if about == "overlay" else None)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TRIAL_S, env=variables)
+        found = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as reason:
+        found = {"problem": f"the trial failed: {reason}", "lines": []}
+    if found["problem"]:
+        mend = "run the hub where that is allowed; other environments do without"
+        yield Finding("sandbox", "os", "warning", found["problem"], mend)
+        return
+    for line in found["lines"]:
+        yield Finding("sandbox", "os", "ok", line)

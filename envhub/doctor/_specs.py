@@ -14,11 +14,12 @@ from envhub.build import (
     SpecFiles,
     Store,
     check_fresh,
+    find_artifact,
     find_runtime,
     read_lock,
 )
 from envhub.doctor._finding import Finding
-from envhub.spec import DataInvalid, Spec, check_data, reference
+from envhub.spec import Artifact, DataInvalid, Spec, check_data, reference
 
 _KINDS: tuple[Kind, ...] = ("conda", "venv")
 
@@ -41,6 +42,8 @@ def look_at_spec(spec: Spec, store: Store, *, deep: bool) -> Iterator[Finding]:
             if found is not None:
                 built[kind] = found
     yield from built.values()
+    for artifact in spec.artifacts:
+        yield _artifact(spec, artifact, store, deep=deep)
     yield _serves(spec, store, finding, built)
 
 
@@ -106,6 +109,21 @@ def _built(spec: Spec, digest: str, store: Store, kind: Kind, *, deep: bool) -> 
         return Finding("built", spec.name, "problem", words, mend)
     words = f"{kind}, Python {built.python_version}, {'every file as built' if deep else 'complete'}"
     return Finding("built", spec.name, "ok", f"{words} ({built.prefix})")
+
+
+def _artifact(spec: Spec, artifact: Artifact, store: Store, *, deep: bool) -> Finding:
+    """What is made of an artifact; that it is not is worth knowing."""
+    again = store.command("build", reference(spec), "--isolation", "host")
+    built = find_artifact(spec, artifact, store)
+    if built is None:
+        return Finding("artifact", spec.name, "note", f"{artifact.name} is not built: {artifact.help}", again)
+    complaints = store.verify(built) if deep else []
+    if complaints:
+        words = f"{artifact.name} is not what was built: {', '.join(complaints[:3])}"
+        mend = f"{store.command('store', 'verify', '--remove')}, then {again}"
+        return Finding("artifact", spec.name, "problem", words, mend)
+    words = f"{artifact.name}, {'every file as built' if deep else 'complete'} ({built.content})"
+    return Finding("artifact", spec.name, "ok", words)
 
 
 def _serves(spec: Spec, store: Store, lock: Finding, built: Mapping[Kind, Finding]) -> Finding:

@@ -115,6 +115,13 @@ class Episode:
         """Keeps a native snapshot, taken before step `index`: replays start there."""
         self._base = (index, state)
 
+    def forget_state(self) -> bool:
+        """Gives up the native snapshot where all steps are kept; says whether it did."""
+        if self._base is None or len(self._steps) < self.next_index:
+            return False
+        self._base = None
+        return True
+
     @property
     def base(self) -> tuple[int, bytes] | None:
         """The native snapshot that is kept, and the step before which it was taken."""

@@ -105,6 +105,12 @@ class History:
             self.status = "over"
         return answer
 
+    def rebased(self, episode: Episode, state: bytes) -> None:
+        """A native snapshot was taken of an episode where it stands; replays need no older steps."""
+        episode.rebase(episode.next_index, state)
+        if self.record is not None:
+            self._write_base(self.record, episode)
+
     def _write_base(self, record: SessionRecord, episode: Episode) -> None:
         """Writes a native snapshot down, if there is a new one."""
         if episode.base is not self._noted_base and episode.base is not None:

@@ -162,6 +162,8 @@ class Lease:
         index = episode.next_index
 
         def taken(code: int, body: bytes) -> None:
+            if body == frames.NO_STATE:
+                return
             if code == frames.DONE:
                 self._failed_checkpoints = 0
                 episode.rebase(index, body)
@@ -197,6 +199,10 @@ class Lease:
 
     def _replayable(self) -> bool:
         return self._pool.served.spec.replayable and self.episode is not None and self.episode.replayable
+
+    def _forgets_state(self) -> bool:
+        """Gives up a native snapshot that can't be restored, if a replay of all steps leads there."""
+        return self._replayable() and self.episode is not None and self.episode.forget_state()
 
     def _may_move(self) -> bool:
         """Whether the worker may be replaced now: nothing is lost, and no recovery is under way."""
@@ -250,6 +256,9 @@ class Lease:
             self._replay_deaths = 0
             self._pool.replays += self._asked is None or self._asked.operation != _NOTHING
             self._recovered()
+        elif divergence.of_state and self._forgets_state():
+            self._end_turn()
+            self._recover()
         elif divergence.timed_out and self._replay_deaths < MAX_DEATHS - 1:
             self._replay_deaths += 1
             self._end_turn()
@@ -260,10 +269,15 @@ class Lease:
 
     def _diverged(self, divergence: Divergence) -> HubError:
         where = "its reset" if divergence.step_index < 0 else f"step {divergence.step_index}"
+        what = (
+            "a native snapshot of its episode could not be restored; mend its set_state"
+            if divergence.of_state
+            else f"its episode was replayed elsewhere and differed at {where}; the environment is not "
+            "deterministic: mend that, or declare replayable = false in its spec"
+        )
         return HubError(
             "replay_diverged",
-            f"{self._holder} is over: its episode was replayed elsewhere and differed at {where}; "
-            "the environment is not deterministic: mend that, or declare replayable = false in its spec",
+            f"{self._holder} is over: {what}",
             {
                 "step_index": divergence.step_index,
                 "recorded": divergence.recorded,

@@ -47,8 +47,8 @@ def no_snapshot(session_id: str, env: str) -> HubError:
     """A point that nothing could go back to."""
     return HubError(
         "not_implemented",
-        f"{env} can be saved neither natively (it has no get_state) nor by replay (its spec says "
-        "replayable = false, or the episode is longer than what is kept of it)",
+        f"{env} can be saved neither natively (it has no get_state, or no state to give now) nor by replay "
+        "(its spec says replayable = false, or the episode is longer than what is kept of it)",
         {"session_id": session_id, "env": env},
     )
 

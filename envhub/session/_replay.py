@@ -32,6 +32,8 @@ class Divergence:
     replayed: str
     timed_out: bool = False
     """It did not differ: the replay took longer than a step or a reset may."""
+    of_state: bool = False
+    """It did not differ: the native snapshot could not be restored."""
 
 
 Done = Callable[[Divergence | None], None]
@@ -89,7 +91,8 @@ class Replay:
 
     def _restored(self, code: int, body: bytes) -> None:
         if code >= frames.FIRST_ERROR:
-            self._failed(code, self._episode.next_index - self._left, "a native snapshot", body)
+            index = self._episode.next_index - self._left
+            self._failed(code, index, "a native snapshot", body, of_state=True)
         else:
             self._one_less()
 
@@ -126,10 +129,10 @@ class Replay:
         else:
             self._one_less()
 
-    def _failed(self, code: int, index: int, recorded: str, body: bytes) -> None:
+    def _failed(self, code: int, index: int, recorded: str, body: bytes, of_state: bool = False) -> None:
         if code != frames.ERROR_CODES["session_lost"]:  # then the worker died: another replay will follow
             timed_out = code == frames.ERROR_CODES["step_timeout"]
-            self._end(Divergence(index, recorded, _shown(body), timed_out))
+            self._end(Divergence(index, recorded, _shown(body), timed_out, of_state))
 
     def _one_less(self) -> None:
         self._left -= 1

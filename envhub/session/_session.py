@@ -188,7 +188,7 @@ class Session(Holder):
     # -- points of an episode -----------------------------------------------------------------------
 
     def snapshot(self, sink: Callable[[Episode | HubError], None]) -> None:
-        """Saves where the episode stands: natively if the environment can, else as the record to replay."""
+        """Saves where the episode stands: natively if that can be done now, else as the record to replay."""
         if self.busy:
             self._line.append(lambda: self.snapshot(sink))
             return
@@ -197,16 +197,23 @@ class Session(Holder):
             sink(self._refusal())
             return
         saved = episode.branch(episode.id)
+        if saved.has_state and saved.distance == 0:  # one was taken or restored here
+            sink(saved)
+            return
+        replayable = self._pool.served.spec.replayable and saved.replayable
+        otherwise = saved if replayable else _refusals.no_snapshot(self.id, self.env)
         if not self._pool.description.get("native_snapshot"):
-            replayable = self._pool.served.spec.replayable and saved.replayable
-            sink(saved if replayable else _refusals.no_snapshot(self.id, self.env))
+            sink(otherwise)
             return
 
         def taken(code: int, body: bytes) -> None:
             if code >= frames.FIRST_ERROR:
                 sink(self._told(code, body))
+            elif body == frames.NO_STATE:
+                sink(otherwise)
             else:
                 saved.rebase(saved.next_index, body)
+                self.history.rebased(episode, body)
                 sink(saved)
             self._next_in_line()
 

@@ -14,6 +14,8 @@ from envhub.session._errors import HubError
 
 MAX_SNAPSHOTS = 10_000
 """Snapshots kept by a hub; beyond it the oldest is forgotten."""
+MAX_STATE_BYTES = 2**30
+"""What the native states of the snapshots may take up together; beyond it the oldest are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,12 @@ class Snapshot:
     owner: str | None
     taken_us: int
     """When, in microseconds since the epoch."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its native state."""
+        base = self.episode.base
+        return 0 if base is None else len(base[1])
 
     def line(self, facts: Facts) -> bytes:
         """The event of a state's log from which it is built again."""
@@ -42,6 +50,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._snapshots: OrderedDict[str, Snapshot] = OrderedDict()
+        self._bytes = 0
         self.awaited: dict[str, Snapshotted] = {}
         """Of the hub before this one; their environments are not loaded yet."""
         self._lost: dict[str, tuple[str | None, str]] = {}
@@ -56,8 +65,9 @@ class Snapshots:
 
     def _keep(self, snapshot: Snapshot) -> Snapshot:
         self._snapshots[snapshot.id] = snapshot
-        if len(self._snapshots) > MAX_SNAPSHOTS:
-            self._snapshots.popitem(last=False)
+        self._bytes += snapshot.size
+        while len(self._snapshots) > MAX_SNAPSHOTS or self._bytes > MAX_STATE_BYTES:
+            self._bytes -= self._snapshots.popitem(last=False)[1].size
         return snapshot
 
     def adopt(self, event: Snapshotted, episode: Episode) -> None:
@@ -100,6 +110,6 @@ class Snapshots:
             )
         return HubError(
             "unknown_snapshot",
-            f"no snapshot {snapshot_id!r}: it never was, {MAX_SNAPSHOTS} newer ones were taken, or the hub "
+            f"no snapshot {snapshot_id!r}: it never was, newer ones took its place, or the hub "
             "was started again since, without a --state-dir or with more in it than is kept; take another",
         )

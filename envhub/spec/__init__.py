@@ -22,7 +22,7 @@ from envhub.spec._errors import (
     SpecNotFound,
 )
 from envhub.spec._load import load
-from envhub.spec._model import Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
+from envhub.spec._model import Artifact, Channel, ConfigKey, DataFile, Limits, ServedSpec, Spec
 from envhub.spec._python import python_suits
 from envhub.spec._registry import available, bundled, find, reference
 from envhub.spec._runtime import HOST, Isolation, Runtime, Wanted, runtime_variables, runtime_words
@@ -31,6 +31,7 @@ from envhub.spec._words import counted
 
 __all__ = [
     "HOST",
+    "Artifact",
     "Assignment",
     "Channel",
     "ConfigError",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from envhub.spec._errors import SpecInvalid, listed, nearest
-from envhub.spec._model import LIMIT_NAMES, Channel, ConfigKey, DataFile, Limits, Spec
+from envhub.spec._model import LIMIT_NAMES, Artifact, Channel, ConfigKey, DataFile, Limits, Spec
 from envhub.spec._python import OLDEST_PYTHON, complaint_about_python
 from envhub.spec._space import complaint_about
 from envhub.spec._table import Table
@@ -30,6 +31,7 @@ def load(folder: Path) -> Spec:
     if not (folder / FILE_NAME).is_file():
         raise SpecInvalid(f"{folder}: no {FILE_NAME} here; `envhub new NAME` writes a working one")
     root = Table.read(folder / FILE_NAME)
+    config = _config(root)
     spec = Spec(
         name=_matching(root, "name", _NAME, "up to 64 letters, digits, '.', '_' and '-'"),
         version=root.value("version", str),
@@ -38,12 +40,13 @@ def load(folder: Path) -> Spec:
         path=folder,
         fork=root.value("fork", bool, True),
         replayable=root.value("replayable", bool, True),
-        config=_config(root),
+        config=config,
         action=_channel(root, "action"),
         observation=_channel(root, "observation"),
         splits=root.strings("splits"),
         limits=_limits(root),
         data=tuple(_data_file(table) for table in root.tables("data")),
+        artifacts=_artifacts(root, config),
         requires_python=_requires_python(root),
     )
     root.finish()
@@ -159,3 +162,38 @@ def _data_file(table: Table) -> DataFile:
     )
     table.finish()
     return data_file
+
+
+def _artifacts(root: Table, config: Mapping[str, ConfigKey]) -> tuple[Artifact, ...]:
+    artifacts: list[Artifact] = []
+    for table in root.tables("artifact"):
+        name = _matching(table, "name", _NAME, "up to 64 letters, digits, '.', '_' and '-'")
+        if name in [one.name for one in artifacts]:
+            raise table.fail("name", f"{name!r} is the name of another artifact")
+        setting = table.optional("setting", str)
+        if setting is not None and (setting not in config or config[setting].type != "str"):
+            raise table.fail(
+                "setting", f"{setting!r} must be a setting of the type str; declare [config.{setting}]"
+            )
+        artifact = Artifact(
+            name=name,
+            run=_words(table, "run", required=True),
+            inputs=_words(table, "inputs", required=True),
+            archives=_words(table, "archives"),
+            lock=_words(table, "lock"),
+            setting=setting,
+            help=table.value("help", str, ""),
+        )
+        for path in artifact.inputs:
+            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+                raise table.fail("inputs", f"{path!r} must lie inside the spec's folder")
+        table.finish()
+        artifacts.append(artifact)
+    return tuple(artifacts)
+
+
+def _words(table: Table, key: str, *, required: bool = False) -> tuple[str, ...]:
+    words = table.value(key, list) if required else table.value(key, list, [])
+    if not all(isinstance(word, str) for word in words) or (required and not words):
+        raise table.fail(key, "must be an array of strings")
+    return tuple(words)

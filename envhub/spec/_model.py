@@ -92,6 +92,29 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Artifact:
+    """A folder that a spec's own program makes, too large or too slow to make for the spec to hold it.
+
+    Attributes:
+        name: What it is called.
+        run: The command that makes it.
+        inputs: The files of the spec that it is made of, relative to its folder; the digest is over them.
+        archives: The command that says what has to be fetched first; empty where nothing has.
+        lock: The command that makes the inputs anew; empty where people write them.
+        setting: The setting that is given its path where it is left at its default; None: none is.
+        help: What it is and costs, in one line.
+    """
+
+    name: str
+    run: tuple[str, ...]
+    inputs: tuple[str, ...]
+    archives: tuple[str, ...] = ()
+    lock: tuple[str, ...] = ()
+    setting: str | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """The declared environment.
 
@@ -111,6 +134,7 @@ class Spec:
         splits: Task splits by name, each with one line about it; the first is the default.
         limits: What the worker enforces.
         data: The files the environment needs.
+        artifacts: What `envhub build` makes for it, beside an interpreter.
         requires_python: The interpreters the code runs on, as a PEP 440 specifier.
     """
 
@@ -128,6 +152,7 @@ class Spec:
     splits: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = Limits()
     data: tuple[DataFile, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     requires_python: str = OLDEST_PYTHON
 
     def resolve(self, overrides: Mapping[str, object] | None = None) -> ServedSpec:

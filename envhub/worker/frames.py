@@ -29,11 +29,14 @@ STEP = 3  # the action -> a transition
 RENDER = 4  # -> text or PNG
 DESCRIBE = 5  # -> spaces, splits, data, abilities
 TASKS = 6  # {"split", "offset", "limit"} -> {"total", "tasks"}
-GET_STATE = 7  # -> the environment's state
+GET_STATE = 7  # -> the environment's state, or null: none can be taken as it stands, but a replay leads there
 SET_STATE = 8  # {"state", "steps"} -> nothing
 CLOSE = 9  # close the slot's environment; MAKE or RESET builds a new one
 PING = 10  # whether the worker is there -> what it did since the last time: {"resets", "steps", "seconds"}
 REPLAY = 11  # a step that was taken elsewhere before: as STEP, but not counted among the steps
+
+NO_STATE = b"null"
+"""The answer to GET_STATE of an environment that has no state to give as it stands."""
 
 # Statuses of a transition: two bits.
 OK = 0

@@ -152,13 +152,13 @@ class Replica:
         return self._guard(self._reset_limit, "tasks", call, fatal=False)
 
     def get_state(self, payload: bytes) -> Answer:
-        """Takes the environment's native snapshot."""
-        return self._guard(
-            self._reset_limit,
-            "get_state",
-            lambda: {"state": self.env.get_state(), "steps": self._steps, "over": self._over},
-            fatal=False,
-        )
+        """Takes the environment's native snapshot; null where it has none to give as it stands."""
+
+        def call() -> Optional[dict[str, Any]]:
+            state = self.env.get_state()
+            return None if state is None else {"state": state, "steps": self._steps, "over": self._over}
+
+        return self._guard(self._reset_limit, "get_state", call, fatal=False)
 
     def set_state(self, payload: bytes) -> Answer:
         """Restores a native snapshot."""

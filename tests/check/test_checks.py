@@ -188,6 +188,15 @@ async def test_a_split_that_its_data_leave_empty_is_no_fault(tmp_path: Path) -> 
     assert results["tasks"].reason == "train: 0, test: 3"
 
 
+async def test_no_state_to_give_as_it_stands_is_no_fault(tmp_path: Path) -> None:
+    folder = write(tmp_path, change('return {"steps": self.steps, "place": self.place}', "return None"))
+    results = await results_of(folder)
+    assert [(name, result.outcome) for name, result in results.items() if result.outcome != "PASS"] == [
+        ("snapshots", "SKIP")
+    ]
+    assert "the hub replays" in results["snapshots"].reason
+
+
 @pytest.mark.parametrize(
     ("check", "changes"),
     [(check, changes) for check, _, changes in BROKEN],

@@ -355,6 +355,16 @@ def test_a_state_goes_into_another_replica() -> None:
     assert step(other)[1]["observation"] == "at 2"
 
 
+def test_an_environment_may_have_no_state_to_give_as_it_stands() -> None:
+    class Restless(Counter):
+        def get_state(self) -> None:  # type: ignore[override]
+            return None
+
+    one = started(Restless)
+    assert one.get_state(b"") == (frames.DONE, frames.NO_STATE)
+    assert step(one)[1]["observation"] == "at 1"
+
+
 def test_closing_releases_and_the_next_reset_builds_anew() -> None:
     one = started()
     assert told(one.close()) == (frames.DONE, None)

@@ -59,6 +59,27 @@ def test_a_problem_is_said_without_the_page_again(name):
     assert "it is empty" in said and "a very long page" not in said
 
 
+RULES = {"rules": "Write Act: bash and a block."}
+
+
+def test_os_says_its_own_rules_once_and_nothing_else():
+    teller = prompt("auto", "os")
+    assert usual_form("os") == "raw" and teller.system(None, FORMS["raw"]) is None
+    assert teller.message(View("Count.", RULES, 0, 8)) == "Write Act: bash and a block.\n\nCount."
+    assert (
+        teller.message(View("The output of the OS is empty.", {}, 1, 7)) == "The output of the OS is empty."
+    )
+    assert "it is empty" in teller.message(View("Count.", RULES, 1, 7, "it is empty"))
+    assert teller.system(None, FORMS["fenced"]).endswith("The last such block counts.")
+
+
+def test_os_lists_its_functions():
+    tool = {"type": "function", "function": {"name": "bash_action"}}
+    said = prompt("auto", "os").message(View("Count.", {**RULES, "tools": [tool]}, 0, 8))
+    assert '{"type":"function","function":{"name":"bash_action"}}' in said and "<tool_call>" in said
+    assert said.endswith("\n\nCount.")
+
+
 def test_the_bare_prompt_is_the_observation(url):
     info, (observation, first) = served(url, "frozenlake")
     bare = prompt("bare", "frozenlake")
@@ -81,7 +102,7 @@ def test_prompts_of_the_users_own(tmp_path):
 
 
 def test_an_unknown_prompt_is_refused_with_those_there_are():
-    with pytest.raises(HookNotFound, match="generic, webshop, frozenlake, bare"):
+    with pytest.raises(HookNotFound, match="generic, webshop, frozenlake, os, bare"):
         prompt("chess", "webshop")
 
 

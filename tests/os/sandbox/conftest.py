@@ -1,0 +1,77 @@
+"""Sandboxes for the tests, of every backend that the machine can make some with; the others are skipped.
+
+They are in host mode, or have the root file system that ENVHUB_OS_ROOTFS names.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "os"))
+
+from envhub_os.sandbox import Report, Result, Sandbox, Saved, Settings, report
+from envhub_os.sandbox.settings import AUTO
+
+ROOTFS = Path(os.environ["ENVHUB_OS_ROOTFS"]) if "ENVHUB_OS_ROOTFS" in os.environ else None
+SMALL = Settings(ROOTFS, memory_mb=96, disk_mb=16, inodes=4000, pids=48, open_files=256)
+PATIENCE_S = 60.0
+
+
+def say(box: Sandbox, command: str, limit_bytes: int = 20_000) -> Result:
+    """Runs a command that ends by itself."""
+    result = box.run(command, timeout_s=PATIENCE_S, limit_bytes=limit_bytes)
+    assert not result.timed_out
+    return result
+
+
+@pytest.fixture(scope="session", params=AUTO)
+def held(request: pytest.FixtureRequest) -> Report:
+    """What holds a sandbox of a backend here."""
+    found = report(replace(SMALL, backend=request.param))
+    if found.problem:
+        pytest.skip(found.problem)
+    return found
+
+
+@pytest.fixture(scope="session")
+def small(held: Report) -> Settings:
+    """Small limits for the backend that is tried."""
+    return replace(SMALL, backend=held.backend)
+
+
+@pytest.fixture
+def make(small: Settings) -> Iterator[Callable[..., Sandbox]]:
+    """Makes sandboxes that end with the test."""
+    made = []
+
+    def one(settings: Settings = small, saved: Saved | None = None) -> Sandbox:
+        made.append(Sandbox.start(settings, saved))
+        return made[-1]
+
+    yield one
+    for box in made:
+        box.close()
+
+
+@pytest.fixture
+def box(make: Callable[..., Sandbox]) -> Sandbox:
+    """A sandbox of small limits."""
+    return make()
+
+
+@pytest.fixture
+def users(held: Report) -> None:
+    """Skips where only root exists inside."""
+    if held.ids == "single":
+        pytest.skip("a sandbox has one user id here: no other users, and a copy of /etc")
+
+
+@pytest.fixture(scope="session")
+def neighbour(small: Settings) -> Iterator[Sandbox]:
+    """A sandbox that goes through all attacks on others."""
+    with Sandbox.start(small) as box:
+        yield box
