@@ -34,8 +34,8 @@ _GIT_SETTINGS = {
     "log.showSignature": "false",
     "gpg.program": "/bin/false",
 }
-"""A repository's own configuration changes little. What it has git run (filters, hooks and others) is not run,
-since git can start no process; nor any thread, then, and so it is told to need none."""
+"""A repository's own configuration changes little. What it has git run (filters, hooks and others) is not
+run, since git can start no process; nor any thread, then, and so it is told to need none."""
 
 
 class Deadline:
