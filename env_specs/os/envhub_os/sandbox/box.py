@@ -55,6 +55,7 @@ class Sandbox:
         self.settings = settings
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._closed = False
+        self._is_up = False
         self._made = 0
         self._not_started = 0
         self._ended: dict[int, int] = {}
@@ -133,6 +134,7 @@ class Sandbox:
         user: str = "root",
         limit_bytes: int = 1 << 20,
         checks: bool = False,
+        alone: bool = False,
     ) -> Completed:
         """Runs a fresh process beside the shell, in `settings.cwd`.
 
@@ -141,7 +143,8 @@ class Sandbox:
 
         Where `checks` is set it judges the agent: it sees the agent's files, but finds programs and libraries
         as they were when it was sealed (`jail.view`). A sandbox without a base of its own, "none", has but
-        the agent's.
+        the agent's. Where `alone` is set it can start no other process, whatever the agent's files ask it to
+        run.
 
         Raises:
             SandboxError: The sandbox is gone.
@@ -153,6 +156,7 @@ class Sandbox:
             "env": {**ENVIRONMENT, **(env or {})},
             "user": user,
             "checks": checks,
+            "alone": alone,
         }
         words = [*argv, *(env or {}), *(env or {}).values()]
         if any("\0" in word for word in words):
@@ -305,8 +309,11 @@ class Sandbox:
             raise SandboxError(GONE)
         kind = event["event"]
         if kind == "broken":
+            if self._is_up:
+                raise SandboxError(f"{GONE}: {event['why']}")
             raise launcher.refusal(self.settings.backend, event["why"])
         if kind == "shell":
+            self._is_up = True
             self._shell.attach(files[0])
         elif kind == "exited":
             self.exited = event["code"]

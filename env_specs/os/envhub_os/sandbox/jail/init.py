@@ -12,6 +12,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import resource
 import select
 import signal
 import socket
@@ -267,6 +268,8 @@ class Init:
                     os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
                     return
                 env.update(view.ENVIRONMENT)
+            if order["alone"]:
+                resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
             self._jailer.run(argv, env, cwd, user, streams, self._helper)
 
         self._fork(order["id"], work)
@@ -278,8 +281,10 @@ class Init:
         streams = self._streams(order, files)
 
         def work() -> None:
+            paths = (look.PASSWD, look.GROUP) if self._base is not None else ()
+            before = {path: self._base.read(path) for path in paths}
             self._jailer.confine("root", self._helper)
-            look.serve(streams[0], streams[1])
+            look.serve(streams[0], streams[1], before)
             os._exit(0)
 
         self._fork(order["id"], work)
