@@ -1,0 +1,1 @@
+"""Questions about a knowledge graph, answered with tools."""

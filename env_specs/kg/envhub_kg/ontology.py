@@ -1,0 +1,66 @@
+"""What a knowledge graph is made of: relations with their types, attributes, classes, and how all are named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FREEBASE = "http://rdf.freebase.com/ns/"
+"""Namespace of Freebase, and so of AgentBench's data."""
+
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+
+
+class BadName(ValueError):
+    """A name stands for no IRI."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation between two entities, or from an entity to a literal.
+
+    Attributes:
+        domain: Class of what it leads from.
+        range: Class of what it leads to.
+    """
+
+    domain: str
+    range: str
+
+
+@dataclass(frozen=True)
+class Ontology:
+    """What a graph is made of. Everything has a short name: its IRI without the namespace.
+
+    What lies outside of the namespace is named by its whole IRI between < and >.
+
+    Attributes:
+        namespace: What short names begin with as IRIs.
+        relations: What leads from entity to entity, by name. `get_relations` shows these alone.
+        attributes: What leads from an entity to a number, a date or a text, by name. `get_attributes` shows these
+            alone. In Freebase some names are both.
+        inverse: The relation that leads back, where there is one in the graph.
+        label: IRI of the predicate that gives an entity's name to people.
+    """
+
+    namespace: str
+    relations: Mapping[str, Relation]
+    attributes: Mapping[str, Relation]
+    inverse: Mapping[str, str] = field(default_factory=dict)
+    label: str = "http://www.w3.org/2000/01/rdf-schema#label"
+
+    def iri(self, name: str) -> str:
+        """Return the IRI that a name stands for.
+
+        Raises:
+            BadName: It has a character that no IRI has, or is empty.
+        """
+        whole = name[1:-1] if name[:1] == "<" and name[-1:] == ">" else self.namespace + name
+        if not name or _NOT_IN_IRI.search(whole):
+            raise BadName(f"{name!r} is not the name of anything in a graph")
+        return whole
+
+    def name(self, iri: str) -> str:
+        """Return the name of an IRI."""
+        return iri[len(self.namespace) :] if iri.startswith(self.namespace) else f"<{iri}>"
