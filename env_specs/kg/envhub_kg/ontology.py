@@ -1,10 +1,10 @@
-"""What a knowledge graph is made of: relations with their types, attributes, classes, and how all are named."""
+"""What a knowledge graph is made of: relations, attributes, and how all are named."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 FREEBASE = "http://rdf.freebase.com/ns/"
 """Namespace of Freebase, and so of AgentBench's data."""
@@ -38,16 +38,14 @@ class Ontology:
     Attributes:
         namespace: What short names begin with as IRIs.
         relations: What leads from entity to entity, by name. `get_relations` shows these alone.
-        attributes: What leads from an entity to a number, a date or a text, by name. `get_attributes` shows these
-            alone. In Freebase some names are both.
-        inverse: The relation that leads back, where there is one in the graph.
+        attributes: What leads from an entity to a number, a date or a text, by name. `get_attributes` shows
+            these alone.
         label: IRI of the predicate that gives an entity's name to people.
     """
 
     namespace: str
     relations: Mapping[str, Relation]
     attributes: Mapping[str, Relation]
-    inverse: Mapping[str, str] = field(default_factory=dict)
     label: str = "http://www.w3.org/2000/01/rdf-schema#label"
 
     def iri(self, name: str) -> str:
@@ -60,6 +58,13 @@ class Ontology:
         if not name or _NOT_IN_IRI.search(whole):
             raise BadName(f"{name!r} is not the name of anything in a graph")
         return whole
+
+    def names(self, name: str) -> bool:
+        """Tell whether a text can be the name of something: a value with blanks is none."""
+        try:
+            return bool(self.iri(name))
+        except BadName:
+            return False
 
     def name(self, iri: str) -> str:
         """Return the name of an IRI."""

@@ -15,12 +15,12 @@ class Task:
         id: Its name, the same in every version of the data.
         split: Where it belongs: "train", "validation" or "test".
         question: What is asked.
-        entities: The entities it speaks of, by the words it uses for them: `{"Paris": "city.paris"}`. The order is
-            the one they are shown in.
+        entities: The entities it speaks of, by the words it uses for them: `{"Paris": "city.paris"}`. The
+            order is the one they are shown in.
         answers: Names of all that answers it, as `Ontology.name` gives them, or values as texts ("133").
         actions: A way to the answer, as AgentBench writes it, with the names of entities and not their words:
-            `get_relations(city.paris)`, `get_neighbors(city.paris,city.country)`, `intersection(#0,#1)`. The last
-            variable is the answer. Empty where none is known.
+            `get_relations(city.paris)`, `get_neighbors(city.paris,city.country)`, `intersection(#0,#1)`. The
+            last variable is the answer. Empty where none is known.
         level: How hard it is: 1 (one hop) to 3; 0: not known.
         kind: What kind of question it is, such as "count" or "grailqa"; for lists of tasks.
     """

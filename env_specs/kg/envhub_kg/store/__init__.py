@@ -1,5 +1,5 @@
-"""Graphs that answer SPARQL: in this process, in a folder, or at an endpoint."""
+"""Graphs that answer SPARQL: in this process or at an endpoint."""
 
-from envhub_kg.store.base import Iri, Literal, Store, StoreError
+from envhub_kg.store.base import Iri, Literal, Node, QueryRefused, Row, Store, StoreError
 
-__all__ = ["Iri", "Literal", "Store", "StoreError"]
+__all__ = ["Iri", "Literal", "Node", "QueryRefused", "Row", "Store", "StoreError"]

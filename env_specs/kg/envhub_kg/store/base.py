@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Union
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,16 @@ class Literal:
     """
 
     value: str
-    datatype: str = "http://www.w3.org/2001/XMLSchema#string"
+    datatype: str = XSD + "string"
     language: str = ""
 
 
+Node = Union[Iri, Literal]
+Row = tuple[Node, ...]
+
+
 class StoreError(RuntimeError):
-    """A store could not answer: it is away, slow or broken. It says nothing of the query, and is no score.
+    """A store could not answer: it is away, slow or broken. That is no score.
 
     Attributes:
         retryable: The same query may well be answered later.
@@ -38,14 +44,21 @@ class StoreError(RuntimeError):
     retryable = True
 
 
+class QueryRefused(RuntimeError):
+    """A store answered that it will not run a query: asking again does not help."""
+
+
 class Store(Protocol):
     """A graph that answers SPARQL 1.1 SELECT queries."""
 
-    def select(self, query: str) -> list[Iri | Literal]:
-        """Return the first variable of every solution, in the store's order; blank nodes are left out.
+    def select(self, query: str) -> list[Row]:
+        """Return the solutions: the values of the selected variables, in their order.
+
+        Solutions with a blank node or an unbound variable are left out: no name stands for those.
 
         Raises:
             StoreError: The store could not answer.
+            QueryRefused: It does not take the query.
         """
 
     def close(self) -> None:

@@ -1,0 +1,182 @@
+"""Which graph and which questions: what the settings ask for, loaded once for all replicas."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from envhub_kg import derive, freebase, official
+from envhub_kg.errors import DataError, InvalidOptions
+from envhub_kg.library import Library
+from envhub_kg.ontology import Ontology
+from envhub_kg.sparql import DIALECTS
+from envhub_kg.store import Store, StoreError
+from envhub_kg.store.endpoint import Endpoint
+from envhub_kg.task import Task
+
+LEVELS = (1, 2, 3)
+
+_FREEBASE_ID = re.compile(r"[mgf]\.\w+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A graph, and the questions about it.
+
+    Attributes:
+        store: The graph.
+        ontology: What is in it.
+        dialect: What the store speaks, of `sparql.DIALECTS`.
+        library: The questions.
+        name: What the data are called.
+        digest: Of graph and questions; of an endpoint's graph only the address goes into it.
+        note: What there is, in one line.
+    """
+
+    store: Store
+    ontology: Ontology
+    dialect: str
+    library: Library
+    name: str
+    digest: str
+    note: str
+
+
+def load(config: Mapping[str, Any]) -> Source:
+    """Load what the settings ask for.
+
+    Raises:
+        DataError: Files are missing or wrong, or an endpoint does not answer.
+        InvalidOptions: Settings can't be used, or not together.
+    """
+    _check(config)
+    if config["store"]:
+        return _from_files(config)
+    if config["endpoint"]:
+        return _from_endpoint(config)
+    return _embedded(config)
+
+
+def _check(config: Mapping[str, Any]) -> None:
+    if config["dialect"] not in DIALECTS:
+        raise InvalidOptions(f"dialect must be one of {', '.join(DIALECTS)}, not {config['dialect']!r}")
+    if config["store"] and config["endpoint"]:
+        raise InvalidOptions("the graph is in a store or at an endpoint: set one of the two")
+    if not set(config["levels"]) <= set(LEVELS):
+        raise InvalidOptions(f"levels are of {', '.join(map(str, LEVELS))}, not {config['levels']}")
+    for name, least in (("endpoint_retries", 0), ("endpoint_concurrency", 1)):
+        if config[name] < least:
+            raise InvalidOptions(f"{name} must be at least {least}, not {config[name]}")
+    if config["endpoint_timeout_s"] <= 0:
+        raise InvalidOptions(f"endpoint_timeout_s must be more than 0, not {config['endpoint_timeout_s']}")
+    if config["store"] or config["endpoint"]:
+        if not config["data_dir"]:
+            raise InvalidOptions(
+                "there are no questions about this graph: set data_dir to a JSON file of questions, "
+                "entities and answers, or to a folder with some (docs/environments/kg.md says what is in them)"
+            )
+    elif config["ontology_dir"] or config["namespace"]:
+        raise InvalidOptions(
+            "ontology_dir and namespace are about a graph of yours: set store or endpoint"
+        )
+
+
+def _embedded(config: Mapping[str, Any]) -> Source:
+    from envhub_kg import graph, own
+    from envhub_kg.store.local import LocalStore, in_memory
+
+    ontology = graph.ontology()
+    store = LocalStore(in_memory(graph.triples()))
+    if config["data_dir"]:
+        tasks = _questions(config, ontology)
+        strange = all(_FREEBASE_ID.fullmatch(ident) for task in tasks for ident in task.entities.values())
+        if strange:
+            raise InvalidOptions(
+                f"the questions of {config['data_dir']} are about Freebase: set endpoint or store to a graph "
+                "of it, and ontology_dir to AgentBench's ontology"
+            )
+    else:
+        tasks = [task for task in own.tasks() if not config["levels"] or task.level in config["levels"]]
+    return _source(config, store, ontology, tasks, graph.NAME, graph.digest())
+
+
+def _from_files(config: Mapping[str, Any]) -> Source:
+    from envhub_kg.store.files import folder_of
+    from envhub_kg.store.local import LocalStore
+
+    path = Path(config["store"]).expanduser()
+    folder, digest = folder_of(path, _Told())
+    store = LocalStore(folder)
+    try:
+        ontology = _ontology(config, store)
+    except (StoreError, OSError) as error:
+        raise DataError(f"the store {path} can't be opened: {error}") from None
+    finally:
+        store.close()  # each worker opens it for itself
+    return _source(config, store, ontology, _questions(config, ontology), path.name, digest)
+
+
+def _from_endpoint(config: Mapping[str, Any]) -> Source:
+    store = Endpoint(
+        config["endpoint"],
+        timeout_s=config["endpoint_timeout_s"],
+        retries=config["endpoint_retries"],
+        concurrency=config["endpoint_concurrency"],
+    )
+    try:
+        store.select("SELECT ?p WHERE { ?s ?p ?o } LIMIT 1")
+        ontology = _ontology(config, store)
+    except Exception as error:
+        raise DataError(f"the graph can't be asked: {error}") from None
+    finally:
+        store.close()
+    return _source(config, store, ontology, _questions(config, ontology), str(store), str(store))
+
+
+def _ontology(config: Mapping[str, Any], store: Store) -> Ontology:
+    if config["ontology_dir"]:
+        return freebase.load(Path(config["ontology_dir"]).expanduser())
+    return derive.ontology(store, config["namespace"])
+
+
+def _questions(config: Mapping[str, Any], ontology: Ontology) -> list[Task]:
+    tasks = official.load(Path(config["data_dir"]).expanduser(), ontology.name)
+    levels = config["levels"]
+    return [task for task in tasks if not levels or task.level in levels]
+
+
+def _source(
+    config: Mapping[str, Any], store: Store, ontology: Ontology, tasks: list[Task], name: str, digest: str
+) -> Source:
+    library = Library(tasks)
+    if not len(library):
+        raise InvalidOptions(f"no question is of the levels {config['levels']}")
+    return Source(
+        store=store,
+        ontology=ontology,
+        dialect=config["dialect"],
+        library=library,
+        name=name,
+        digest=library.with_graph(digest),
+        note=(
+            f"{name}: {len(ontology.relations):,} relations, {len(ontology.attributes):,} attributes; "
+            f"{len(library):,} questions"
+        ),
+    )
+
+
+class _Told:
+    """Tells of a long load in the log, every few seconds."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + 2.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + 5.0
+            print(f"{stage} the graph: {done >> 20:,} of {total >> 20:,} MB", file=sys.stderr, flush=True)
