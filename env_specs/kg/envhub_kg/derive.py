@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from envhub_kg.ontology import Ontology, Relation
-from envhub_kg.sparql import BACK
+from envhub_kg.ontology import BACK, Ontology, Relation
 from envhub_kg.store import Row, Store
 from envhub_kg.store.base import XSD
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from envhub_kg.ontology import Ontology
+from envhub_kg.ontology import BACK, Ontology
 from envhub_kg.program import Subject
-from envhub_kg.sparql import BACK, Queries
+from envhub_kg.sparql import Queries
 from envhub_kg.store import Iri, Node, Store
 
 CACHED = 64
@@ -33,7 +33,7 @@ class Engine:
         self._store = store
         self._ontology = ontology
         self._queries = Queries(ontology, dialect)
-        self._back = any(name.startswith(BACK) for name in ontology.relations)
+        self._back = ontology.both_ways
         self._predicates: OrderedDict[Subject, frozenset[str]] = OrderedDict()
 
     def forget(self) -> None:

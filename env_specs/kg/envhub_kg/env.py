@@ -164,7 +164,7 @@ class KGEnv:
             "task": task.listed(),
             "instruction": task.question,
             "entities": list(task.entities),
-            "rules": words.rules(self._form),
+            "rules": words.rules(self._form, self._source.ontology.both_ways),
         }
         if self._form == "tools":
             info["tools"] = words.TOOLS

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 FREEBASE = "http://rdf.freebase.com/ns/"
 """Namespace of Freebase, and so of AgentBench's data."""
 
+BACK = "^"
+"""Begins the name of a relation that is another one, taken backwards."""
+
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
@@ -47,6 +50,11 @@ class Ontology:
     relations: Mapping[str, Relation]
     attributes: Mapping[str, Relation]
     label: str = "http://www.w3.org/2000/01/rdf-schema#label"
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether some relations are others backwards."""
+        return any(name.startswith(BACK) for name in self.relations)
 
     def iri(self, name: str) -> str:
         """Return the IRI that a name stands for.

@@ -81,9 +81,7 @@ def _check(config: Mapping[str, Any]) -> None:
                 "entities and answers, or to a folder with some (docs/environments/kg.md says what is in them)"
             )
     elif config["ontology_dir"] or config["namespace"]:
-        raise InvalidOptions(
-            "ontology_dir and namespace are about a graph of yours: set store or endpoint"
-        )
+        raise InvalidOptions("ontology_dir and namespace are about a graph of yours: set store or endpoint")
 
 
 def _embedded(config: Mapping[str, Any]) -> Source:
@@ -97,8 +95,8 @@ def _embedded(config: Mapping[str, Any]) -> Source:
         strange = all(_FREEBASE_ID.fullmatch(ident) for task in tasks for ident in task.entities.values())
         if strange:
             raise InvalidOptions(
-                f"the questions of {config['data_dir']} are about Freebase: set endpoint or store to a graph "
-                "of it, and ontology_dir to AgentBench's ontology"
+                f"the questions of {config['data_dir']} are about Freebase: set endpoint or store to a "
+                "graph of it, and ontology_dir to AgentBench's ontology"
             )
     else:
         tasks = [task for task in own.tasks() if not config["levels"] or task.level in config["levels"]]
@@ -106,19 +104,22 @@ def _embedded(config: Mapping[str, Any]) -> Source:
 
 
 def _from_files(config: Mapping[str, Any]) -> Source:
+    from envhub_kg.store.apart import apart
     from envhub_kg.store.files import folder_of
     from envhub_kg.store.local import LocalStore
 
     path = Path(config["store"]).expanduser()
-    folder, digest = folder_of(path, _Told())
-    store = LocalStore(folder)
+
+    def read() -> tuple[Path, str, Ontology]:
+        folder, digest = folder_of(path, _Told())
+        return folder, digest, _ontology(config, LocalStore(folder))
+
     try:
-        ontology = _ontology(config, store)
+        folder, digest, ontology = apart(read)
     except (StoreError, OSError) as error:
         raise DataError(f"the store {path} can't be opened: {error}") from None
-    finally:
-        store.close()  # each worker opens it for itself
-    return _source(config, store, ontology, _questions(config, ontology), path.name, digest)
+    tasks = _questions(config, ontology)
+    return _source(config, LocalStore(folder), ontology, tasks, path.name, digest)
 
 
 def _from_endpoint(config: Mapping[str, Any]) -> Source:

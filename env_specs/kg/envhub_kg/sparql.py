@@ -11,12 +11,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 
-from envhub_kg.ontology import Ontology
+from envhub_kg.ontology import BACK, Ontology
 from envhub_kg.program import Subject, entities
 
 DIALECTS = ("standard", "virtuoso")
-BACK = "^"
-"""Begins the name of a relation that is another one, taken backwards."""
 
 
 class Queries:

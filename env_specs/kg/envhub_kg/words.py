@@ -14,10 +14,15 @@ You answer a question from a knowledge graph. You see nothing of the graph but w
 
 A variable stands for a set of entities, or for a number. The first one that a tool makes is #0, the next one
 #1, and so on. Where a tool takes a variable to start from, get_relations and get_neighbors also take one of
-the question's entities, written as in its list. Relations lead one way only: from what you have to what
-get_neighbors gives. {actions}
+the question's entities, written as in its list. {ways}
+{actions}
 When a variable is the answer, all of it and nothing else, write: Final Answer: #n
 with its number. That ends the task. Your turns are limited: to 15, unless you are told otherwise."""
+
+_ONE_WAY = "Relations lead one way only: from what you have to what get_neighbors gives."
+_BOTH_WAYS = (
+    "A relation whose name begins with ^ is another one backwards: ^r leads to all that r leads from."
+)
 
 _CLASSIC = """\
 Each time, write what you think and then one action, on a line of its own:
@@ -76,16 +81,21 @@ TOOLS: list[dict[str, Any]] = [
 """The functions in the form in which chat endpoints take them."""
 
 
-def rules(form: str) -> str:
+def rules(form: str, both_ways: bool) -> str:
     """Return what an agent should be told beforehand.
 
     Args:
         form: "classic" or "tools".
+        both_ways: Some relations are others backwards.
     """
     tools = "\n".join(
         f"- {tool}({', '.join(parameters)}): {_DESCRIPTIONS[tool]}" for tool, parameters in PARAMETERS.items()
     )
-    return _RULES.format(tools=tools, actions=_CLASSIC if form == "classic" else _CALLS)
+    return _RULES.format(
+        tools=tools,
+        ways=_BOTH_WAYS if both_ways else _ONE_WAY,
+        actions=_CLASSIC if form == "classic" else _CALLS,
+    )
 
 
 def question(text: str, mentions: Iterable[str]) -> str:

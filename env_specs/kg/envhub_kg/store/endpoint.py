@@ -52,8 +52,8 @@ class Endpoint:
             raise InvalidOptions(f"the endpoint {url!r} is no URL: {error}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidOptions(f"the endpoint {url!r} is no URL such as http://localhost:7878/query")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        self._connect = lambda: kind(parts.hostname or "", port, timeout=timeout_s)
+        self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host, self._port = parts.hostname, port
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._headers = {"Accept": _RESULTS, "Content-Type": "application/x-www-form-urlencoded"}
         if parts.username is not None:
@@ -134,16 +134,17 @@ class Endpoint:
 
     def _send(self, body: bytes) -> http.client.HTTPResponse:
         if self._kept is None or self._kept[0] != os.getpid():
-            self._kept = os.getpid(), self._connect()
+            self._kept = os.getpid(), self._kind(self._host, self._port, timeout=self._timeout_s)
         connection = self._kept[1]
         connection.request("POST", self._path, body, self._headers)
         return connection.getresponse()
 
     def _read(self, response: http.client.HTTPResponse, deadline: float) -> bytes:
         """Read a response; in parts, so that one that trickles in has its limit, too."""
-        parts, total = [], 0
+        parts: list[bytes] = []
+        total = 0
         while True:
-            part = response.read1(1 << 16)
+            part: bytes = response.read1(1 << 16)  # type: ignore[no-untyped-call,unused-ignore]
             if not part:
                 return b"".join(parts)
             parts.append(part)

@@ -7,14 +7,16 @@ files, so changed files are loaded anew and all hubs of a machine share one copy
 from __future__ import annotations
 
 import fcntl
+import functools
 import gzip
 import hashlib
+import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import pyoxigraph
 
@@ -109,10 +111,10 @@ def _load(files: list[Path], folder: Path, progress: Progress) -> None:
     store = pyoxigraph.Store(str(unfinished))
     for file in files:
         with _opened(file) as content:
-            counted = _Counted(content, lambda read, before=done: progress("Loading", before + read, total))
-            plain = cast(BinaryIO, gzip.GzipFile(fileobj=counted)) if file.name.endswith(".gz") else counted
+            counted = _Counted(content, functools.partial(_add, progress, done, total))
+            plain = gzip.GzipFile(fileobj=counted, mode="rb") if file.name.endswith(".gz") else counted
             try:
-                store.bulk_load(plain, _format(file))
+                store.bulk_load(cast("IO[bytes]", plain), _format(file))
             except (SyntaxError, ValueError, EOFError) as error:
                 raise DataError(f"{file} can't be loaded: {error}") from None
         done += file.stat().st_size
@@ -140,7 +142,11 @@ def _alone(lock: Path) -> Iterator[None]:
         yield
 
 
-class _Counted:
+def _add(progress: Progress, before: int, total: int, read: int) -> None:
+    progress("Loading", before + read, total)
+
+
+class _Counted(io.RawIOBase):
     """A file that tells how much of it has been read."""
 
     def __init__(self, file: BinaryIO, read: Callable[[int], None]) -> None:
@@ -148,8 +154,11 @@ class _Counted:
         self._read = read
         self._done = 0
 
-    def read(self, size: int = -1) -> bytes:
-        part = self._file.read(size)
-        self._done += len(part)
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        read = cast(io.BufferedReader, self._file).readinto(buffer)
+        self._done += read
         self._read(self._done)
-        return part
+        return read
