@@ -18,8 +18,8 @@ Subject = Union[str, Program]
 """An entity's name, or a program."""
 
 MAX_SIZE = 64
-"""Operations in a program. AgentBench's questions take 9 at the most; an intersection of a variable with itself
-doubles them."""
+"""Operations in a program. AgentBench's questions take 9 at the most; an intersection of a variable with
+itself doubles them."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def _check(config: Mapping[str, Any]) -> None:
         if not config["data_dir"]:
             raise InvalidOptions(
                 "there are no questions about this graph: set data_dir to a JSON file of questions, "
-                "entities and answers, or to a folder with some (docs/environments/kg.md says what is in them)"
+                "entities and answers, or to a folder with some (docs/environments/kg.md says what they have)"
             )
     elif config["ontology_dir"] or config["namespace"]:
         raise InvalidOptions("ontology_dir and namespace are about a graph of yours: set store or endpoint")

@@ -1,7 +1,7 @@
-"""Small graphs in which the gold actions of AgentBench's questions lead to their answers. Nothing in them is true.
+"""Small graphs in which the gold actions of AgentBench's questions lead to their answers. None of it is true.
 
-Each set that the actions make is filled from the last one backwards: what an intersection must leave out and what an
-extreme must beat is put in, and each entity gets relations of its own domain that lead elsewhere.
+Each set that the actions make is filled from the last one backwards: what an intersection must leave out and
+what an extreme must beat is put in, and each entity gets relations of its own domain that lead elsewhere.
 """
 
 from __future__ import annotations
