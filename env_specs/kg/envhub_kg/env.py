@@ -41,6 +41,7 @@ class KGEnv:
         data_dir: See `load_shared`.
         ontology_dir: See `load_shared`.
         levels: See `load_shared`.
+        train_variants: See `load_shared`.
         expert: Put the next action of the question's own way to the answer into `info["expert_action"]`.
         store: See `load_shared`.
         endpoint: See `load_shared`.
@@ -64,6 +65,7 @@ class KGEnv:
         data_dir: str = "",
         ontology_dir: str = "",
         levels: Sequence[int] = (),
+        train_variants: int = 6,
         expert: bool = False,
         store: str = "",
         endpoint: str = "",
@@ -82,6 +84,7 @@ class KGEnv:
                     "data_dir": data_dir,
                     "ontology_dir": ontology_dir,
                     "levels": levels,
+                    "train_variants": train_variants,
                     "store": store,
                     "endpoint": endpoint,
                     "endpoint_timeout_s": endpoint_timeout_s,
@@ -108,9 +111,10 @@ class KGEnv:
                 URL of a SPARQL endpoint), both empty for the embedded graph; `endpoint_timeout_s` (of one
                 try), `endpoint_retries`, `endpoint_concurrency` (queries at one time, over all workers) and
                 `dialect` ("standard" or "virtuoso"); `data_dir` (a file or folder of questions; empty for the
-                embedded ones), `levels` (keep questions of these only; empty for all); `ontology_dir`
-                (Freebase's ontology as AgentBench has it; empty: found out from the graph) and `namespace`
-                (what short names begin with as IRIs; empty: found out).
+                embedded ones), `levels` (keep questions of these only; empty for all), `train_variants`
+                (embedded questions to learn on, of each template); `ontology_dir` (Freebase's ontology as
+                AgentBench has it; empty: found out from the graph) and `namespace` (what short names begin
+                with as IRIs; empty: found out).
 
         Raises:
             DataError: Files are missing or wrong, or an endpoint does not answer.

@@ -69,7 +69,7 @@ def _check(config: Mapping[str, Any]) -> None:
         raise InvalidOptions("the graph is in a store or at an endpoint: set one of the two")
     if not set(config["levels"]) <= set(LEVELS):
         raise InvalidOptions(f"levels are of {', '.join(map(str, LEVELS))}, not {config['levels']}")
-    for name, least in (("endpoint_retries", 0), ("endpoint_concurrency", 1)):
+    for name, least in (("endpoint_retries", 0), ("endpoint_concurrency", 1), ("train_variants", 0)):
         if config[name] < least:
             raise InvalidOptions(f"{name} must be at least {least}, not {config[name]}")
     if config["endpoint_timeout_s"] <= 0:
@@ -89,7 +89,8 @@ def _embedded(config: Mapping[str, Any]) -> Source:
     from envhub_kg.store.local import LocalStore, in_memory
 
     ontology = graph.ontology()
-    store = LocalStore(in_memory(graph.triples()))
+    triples = graph.triples()
+    store = LocalStore(in_memory(triples))
     if config["data_dir"]:
         tasks = _questions(config, ontology)
         strange = all(_FREEBASE_ID.fullmatch(ident) for task in tasks for ident in task.entities.values())
@@ -99,7 +100,8 @@ def _embedded(config: Mapping[str, Any]) -> Source:
                 "graph of it, and ontology_dir to AgentBench's ontology"
             )
     else:
-        tasks = [task for task in own.tasks() if not config["levels"] or task.level in config["levels"]]
+        made, levels = own.tasks(triples, ontology, config["train_variants"]), config["levels"]
+        tasks = [task for task in made if not levels or task.level in levels]
     return _source(config, store, ontology, tasks, graph.NAME, graph.digest())
 
 
