@@ -45,6 +45,8 @@ _THOUSANDS = {"y": -8, "z": -7, "a": -6, "p": -4, "n": -3, "u": -2, "m": -1}
 _THOUSANDS.update({"k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6, "Z": 7, "Y": 8})
 _LAST_MEASURED = 99
 """Of heavier elements no visible amount was ever made: densities and temperatures are predictions."""
+_RADIOACTIVITY = 1896
+"""Nobody knew of isotopes before."""
 _NATURAL_CLASSES = ("lithophile", "chalcophile", "siderophile", "atmophile")
 
 
@@ -144,7 +146,8 @@ def _add_isotopes(facts: Facts, elements: Mapping[int, Entity]) -> None:
         facts.value(isotope, "chemistry.isotope.mass_number", number)
         facts.value(isotope, "chemistry.isotope.mass", row["mass"])
         facts.value(isotope, "chemistry.isotope.natural_abundance", row["abundance"] or None)
-        facts.value(isotope, "chemistry.isotope.discovery_date", row["discovery_year"])
+        if row["discovery_year"] and row["discovery_year"] >= _RADIOACTIVITY:
+            facts.value(isotope, "chemistry.isotope.discovery_date", row["discovery_year"])
         if row["half_life"]:
             seconds = row["half_life"] * _unit(row["half_life_unit"])
             facts.value(isotope, "chemistry.isotope.half_life", seconds)

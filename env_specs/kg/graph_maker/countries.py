@@ -39,7 +39,6 @@ _BORDERS_TOO = ({"BW", "ZM"},)
 _NO_BORDERS = ({"CU", "US"}, {"AL", "RS"})
 _NO_UNITED_NATIONS_REGION = ("TW",)
 _CONTINENTS = {"TL": "AS"}
-_DAYS = {"mon": "Monday", "fri": "Friday", "sat": "Saturday", "sun": "Sunday"}
 _TERRITORIES = ("AS", "GU", "MP", "PR", "UM", "VI")
 
 
@@ -60,7 +59,6 @@ def add_countries(facts: Facts) -> dict[str, Entity]:
         _add_values(facts, country, rows[code], _info(data, code), code)
     _add_borders(facts, countries, rows)
     _add_groups(facts, countries, groups, names, rows)
-    _add_weeks(facts, countries, data)
     return countries
 
 
@@ -151,11 +149,3 @@ def _add_groups(
                 for member in inner:
                     if member not in _NO_UNITED_NATIONS_REGION:
                         facts.link(region, "location.region.countries", countries[member])
-
-
-def _add_weeks(facts: Facts, countries: Mapping[str, Entity], data: ElementTree.Element) -> None:
-    days = {key: facts.entity("time.day_of_week", key, name) for key, name in _DAYS.items()}
-    for element in data.iterfind("weekData/firstDay"):
-        for code in element.attrib["territories"].split() if element.get("alt") is None else ():
-            if code in countries:
-                facts.link(countries[code], "location.country.first_day_of_week", days[element.attrib["day"]])

@@ -18,7 +18,7 @@ _OFFICIAL: Mapping[str, Mapping[str, str | None]] = {
     "BF": {"fr": None},
     "BO": {"es": None, "qu": None, "ay": None},
     "CH": {"gsw": None, "rm": "official"},
-    "DZ": {"fr": None, "ar": None},
+    "DZ": {"fr": None},
     "ER": {"ti": None, "ar": None, "en": None},
     "ET": {"am": None},
     "IL": {"ar": None},
@@ -73,8 +73,6 @@ def add_languages(facts: Facts, countries: Mapping[str, Entity]) -> None:
                 facts.link(country, "location.country.languages_spoken", language(code))
                 if status in ("official", "de_facto_official"):
                     facts.link(country, "location.country.official_language", language(code))
-                elif status == "official_regional":
-                    facts.link(country, "location.country.regional_official_language", language(code))
 
 
 def _spoken(country: str) -> dict[str, tuple[float, str | None]]:

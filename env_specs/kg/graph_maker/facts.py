@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from envhub_kg.graph.declared import NAMESPACE, Declared
+from envhub_kg.graph.declared import NAMESPACE, TYPE, Declared
 
 _LETTERS = "0123456789bcdfghjklmnpqrstvwxyz_"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
-_TYPE = "type.object.type"
 
 
 class Entity(NamedTuple):
@@ -58,7 +57,7 @@ class Facts:
         entity = self._entities[id_] = Entity(id_, type_, label)
         self._labels.add((type_, label))
         self._add(id_, f"<{_LABEL}>", f'"{_escaped(label)}"@en')
-        self._add(id_, _iri(_TYPE), _iri(type_))
+        self._add(id_, _iri(TYPE), _iri(type_))
         return entity
 
     def link(self, source: Entity, relation: str, target: Entity) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 import zoneinfo
 from collections import defaultdict
@@ -18,6 +19,8 @@ LEAST_PEOPLE = 100_000
 YEAR = 2026
 """Year of the offsets of time zones."""
 
+_NO_AIRPORT = re.compile(r"under construction|\b(Nas|Ns|Mcas|Jrb|Joint Base)\b")
+"""Those that aren't there yet, and some of the US forces, whose names are mangled."""
 _AIRPORT_KM = 80
 """How far from its city an airport may be."""
 _CAPITALS = {
@@ -140,7 +143,7 @@ class Places:
         """Add the airports with an IATA code that serve a city of the graph."""
         found = []
         for row in airports():
-            known = row["iata"] and row["icao"] and row["tz"] and "under construction" not in row["name"]
+            known = row["iata"] and row["icao"] and row["tz"] and not _NO_AIRPORT.search(row["name"])
             if known and row["country"] in self._countries:
                 city = self._city_of(row)
                 if city is not None:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from envhub_kg.ontology import Ontology, Relation
 
 NAMESPACE = "urn:envhub:kg:"
+TYPE = "type.object.type"
+"""Leads from an entity to its class; the tools don't show it."""
+
 _FILE = Path(__file__).with_name("ontology.tsv")
 
 

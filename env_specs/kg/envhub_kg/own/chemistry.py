@@ -144,7 +144,7 @@ TEMPLATES = (
         hop(X, _OF_ELEMENT, _DISCOVERER),
         (
             "Who discovered the element that {0} is an isotope of?",
-            "{0} is an isotope. Who is credited with discovering its element?",
+            "Which scientist or scientists discovered the element of the isotope {0}?",
         ),
     ),
     Template(
@@ -171,7 +171,7 @@ TEMPLATES = (
         both(hop(X, _OF_KIND), hop(Y, _IN_SERIES)),
         (
             "Which {1} are {0} in the Goldschmidt classification?",
-            "What elements among the {1} did Goldschmidt's classification put with the {0} ones?",
+            "Which of the {1} does Goldschmidt's classification count as {0}?",
         ),
     ),
     Template(

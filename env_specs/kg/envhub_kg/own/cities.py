@@ -99,8 +99,8 @@ TEMPLATES = (
         seen_from(_CITY, "location.citytown.us_state", _ZONE),
         both(hop(X, _STATE_CITIES), hop(Y, _ZONE_CITIES)),
         (
-            "Which large cities in the US state of {0} are in the time zone {1}?",
-            "What major cities of the state of {0} follow the time zone {1}?",
+            "Which of the cities on record in the US state of {0} are in the time zone {1}?",
+            "Which cities listed for the state of {0} follow the time zone {1}?",
         ),
     ),
     Template(
@@ -145,8 +145,8 @@ TEMPLATES = (
         one(_COUNTRY),
         most(hop(X, _CITIES), "location.citytown.latitude"),
         (
-            "Among the large cities of {0}, which lies farthest north?",
-            "What is the northernmost of the major cities in {0}?",
+            "Of the cities on record in {0}, which lies farthest north?",
+            "What is the northernmost of the cities listed for {0}?",
         ),
     ),
     Template(
@@ -154,8 +154,8 @@ TEMPLATES = (
         one(_COUNTRY),
         least(hop(X, _CITIES), "location.citytown.latitude"),
         (
-            "Among the large cities of {0}, which lies farthest south?",
-            "What is the southernmost of the major cities in {0}?",
+            "Of the cities on record in {0}, which lies farthest south?",
+            "What is the southernmost of the cities listed for {0}?",
         ),
     ),
     Template(
@@ -163,8 +163,8 @@ TEMPLATES = (
         one(_STATE),
         least(hop(X, _STATE_CITIES), "location.citytown.longitude"),
         (
-            "Among the large cities of the US state of {0}, which lies farthest west?",
-            "What is the westernmost of the major cities in the state of {0}?",
+            "Of the cities on record in the US state of {0}, which lies farthest west?",
+            "What is the westernmost of the cities listed for the state of {0}?",
         ),
         held_out=True,
     ),

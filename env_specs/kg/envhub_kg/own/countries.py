@@ -18,8 +18,6 @@ _MEMBER_OF = "location.country.member_of"
 _POPULATION = "location.country.population"
 _AREA = "location.country.area"
 _GDP = "location.country.gdp_ppp"
-_WEEK = "location.country.first_day_of_week"
-_WEEK_IN = "time.day_of_week.first_day_of_week_in"
 
 TEMPLATES = (
     Template(
@@ -141,15 +139,6 @@ TEMPLATES = (
         seen_from(_COUNTRY, _MEMBER_OF, _BORDERS),
         both(hop(X, _MEMBERS), hop(Y, _BORDERS)),
         ("Which members of {0} border {1}?", "What neighbors of {1} are member states of {0}?"),
-    ),
-    Template(
-        "region-week",
-        seen_from(_COUNTRY, _REGION, _WEEK),
-        both(hop(X, _IN_REGION), hop(Y, _WEEK_IN)),
-        (
-            "In which countries of {0} does the calendar week start on {1}?",
-            "Which countries in {0} print {1} as the first day of the week on their calendars?",
-        ),
     ),
     Template(
         "continent-next-to",

@@ -11,7 +11,6 @@ _OFFICIAL = "location.country.official_language"
 _OFFICIAL_IN = "language.human_language.official_in"
 _SPOKEN = "location.country.languages_spoken"
 _SPOKEN_IN = "language.human_language.countries_spoken_in"
-_REGIONAL = "location.country.regional_official_language"
 _WRITING = "language.human_language.writing_system"
 _WRITTEN = "language.language_writing_system.languages"
 _REGION = "location.country.region"
@@ -38,15 +37,6 @@ TEMPLATES = (
             "In which countries is {0} an official language?",
             "Which countries have {0} as an official language of the whole country?",
             "Where in the world is {0} an official national language?",
-        ),
-    ),
-    Template(
-        "regional-languages",
-        one(_COUNTRY),
-        hop(X, _REGIONAL),
-        (
-            "Which languages have official status in only some regions of {0}?",
-            "What languages are official in parts of {0}, but not in the whole country?",
         ),
     ),
     Template(
