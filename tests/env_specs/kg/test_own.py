@@ -132,6 +132,19 @@ def followed(known: rdflib.Graph, task: Task) -> frozenset[str]:
     return frozenset(str(node).removeprefix(str(space)) for node in made[-1] - mentioned)
 
 
+def test_the_examples_of_the_page_are_among_them(tasks: Sequence[Task], facts: Facts) -> None:
+    page = (SPEC.parents[1] / "docs" / "environments" / "kg.md").read_text(encoding="utf-8")
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in page.splitlines()]
+    told = {row for row in rows if row[0] in KINDS}
+    there = {
+        (task.kind, task.question, ", ".join(sorted(facts.labels.get(name, name) for name in task.answers)))
+        for task in tasks
+    }
+    assert len(told) == len(KINDS) and told <= there
+    sizes = Counter(task.split for task in tasks)
+    assert all(f"| {split} | {sizes[split]} |" in page for split in SPLITS)
+
+
 def test_they_are_the_same_in_every_process() -> None:
     made = [
         subprocess.run(

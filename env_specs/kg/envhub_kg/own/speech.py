@@ -57,16 +57,20 @@ _CAPITALIZED = frozenset(
 """Words in names of currencies, beside the first, that keep their capital."""
 
 
+_WORDS = frozenset(("Batman", "George", "Mary", "Nice", "Nigel", "Reading", "Split", "Van"))
+"""Cities whose names mean something else to many."""
+
+
 def spoken(facts: Facts, entity: str) -> tuple[str, str]:
     """Return how a sentence speaks of an entity, and the words of it that name the entity."""
     label, type_ = facts.labels[entity], facts.types[entity]
     name = _SPOKEN.get(type_, str)(label)
     if label in _THE or type_ == "finance.currency":
         return f"the {name}", name
-    if type_ == "location.citytown" and label in {
-        facts.labels[country] for country in facts.neighbors(entity, "location.citytown.country")
-    }:
-        return f"the city of {name}", name
+    if type_ == "location.citytown":
+        countries = facts.neighbors(entity, "location.citytown.country")
+        if label in _WORDS or label in map(facts.labels.get, countries):
+            return f"the city of {name}", name
     return name, name
 
 
