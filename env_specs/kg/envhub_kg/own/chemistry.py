@@ -161,8 +161,8 @@ TEMPLATES = (
         seen_from(_ELEMENT, _BLOCK, _CRYSTAL),
         both(hop(X, _IN_BLOCK), hop(Y, _WITH_CRYSTAL)),
         (
-            "Which {0} elements have a {1} crystal structure?",
-            "What elements of the {0} of the periodic table crystallize in a {1} structure?",
+            "Which {0} elements have a crystal structure that is {1}?",
+            "Of the elements in the {0} of the periodic table, which have the crystal structure {1}?",
         ),
     ),
     Template(
@@ -263,8 +263,8 @@ TEMPLATES = (
         one("chemistry.crystal_structure"),
         most(hop(X, _WITH_CRYSTAL), f"{_ELEMENT}.density"),
         (
-            "Of the elements with a {0} crystal structure, which is the densest?",
-            "Which element that crystallizes in a {0} structure has the greatest density?",
+            "Of the elements whose crystal structure is {0}, which is the densest?",
+            "Which element has the greatest density of those with the crystal structure {0}?",
         ),
     ),
     Template(
