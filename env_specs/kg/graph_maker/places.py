@@ -185,7 +185,8 @@ class Places:
                 facts.link(state, "location.us_state.airports", airport)
         facts.value(airport, "aviation.airport.iata", row["iata"])
         facts.value(airport, "aviation.airport.icao", row["icao"])
-        facts.value(airport, "aviation.airport.elevation", round(float(row["elevation"])))
+        elevation = round(float(row["elevation"]))
+        facts.value(airport, "aviation.airport.elevation", elevation or None)  # 0 stands for unknown
         facts.value(airport, "aviation.airport.latitude", round(float(row["lat"]), 4))
         facts.value(airport, "aviation.airport.longitude", round(float(row["lon"]), 4))
 

@@ -115,8 +115,8 @@ TEMPLATES = (
         seen_from(_ELEMENT, _PLACE),
         hop(X, _FOUND_IN, _DISCOVERER),
         (
-            "Who discovered the chemical elements that were first found in {0}?",
-            "Which scientists are credited with the elements that were discovered in {0}?",
+            "Who is credited with an element whose discovery is recorded for {0}?",
+            "Which scientists are credited with elements that are on record as discovered in {0}?",
         ),
     ),
     Template(
