@@ -21,7 +21,7 @@ def add_sky(facts: Facts) -> None:
     """Add the constellations and the stars."""
     names = dict(load_constellation_names())
     constellations = {
-        short: facts.entity("astronomy.constellation", short, _NAMES.get(short, names[short]))
+        short: facts.entity("astronomy.constellation", short, _NAMES.get(short) or str(names[short]))
         for short in sorted(names)
     }
     _add_boundaries(facts, constellations)
