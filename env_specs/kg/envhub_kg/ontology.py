@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 FREEBASE = "http://rdf.freebase.com/ns/"
 """Namespace of Freebase, and so of AgentBench's data."""
@@ -55,6 +56,19 @@ class Ontology:
     def both_ways(self) -> bool:
         """Whether some relations are others backwards."""
         return any(name.startswith(BACK) for name in self.relations)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Ontology:
+        """Return what `to_json` gave."""
+        roles = {
+            kind: {name: Relation(**role) for name, role in value[kind].items()}
+            for kind in ("relations", "attributes")
+        }
+        return cls(value["namespace"], roles["relations"], roles["attributes"], value["label"])
 
     def iri(self, name: str) -> str:
         """Return the IRI that a name stands for.

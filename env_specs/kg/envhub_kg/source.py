@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from envhub_kg.errors import DataError, InvalidOptions
 from envhub_kg.library import Library
 from envhub_kg.ontology import Ontology
 from envhub_kg.sparql import DIALECTS
-from envhub_kg.store import Store, StoreError
+from envhub_kg.store import Store
 from envhub_kg.store.endpoint import Endpoint
 from envhub_kg.task import Task
 
@@ -106,20 +104,12 @@ def _embedded(config: Mapping[str, Any]) -> Source:
 
 
 def _from_files(config: Mapping[str, Any]) -> Source:
-    from envhub_kg.store.apart import apart
-    from envhub_kg.store.files import folder_of
     from envhub_kg.store.local import LocalStore
+    from envhub_kg.store.reading import read
 
     path = Path(config["store"]).expanduser()
-
-    def read() -> tuple[Path, str, Ontology]:
-        folder, digest = folder_of(path, _Told())
-        return folder, digest, _ontology(config, LocalStore(folder))
-
-    try:
-        folder, digest, ontology = apart(read)
-    except (StoreError, OSError) as error:
-        raise DataError(f"the store {path} can't be opened: {error}") from None
+    folder, digest, ontology = read(path, None if config["ontology_dir"] else config["namespace"])
+    ontology = ontology or _freebase(config)
     tasks = _questions(config, ontology)
     return _source(config, LocalStore(folder), ontology, tasks, path.name, digest)
 
@@ -133,7 +123,11 @@ def _from_endpoint(config: Mapping[str, Any]) -> Source:
     )
     try:
         store.select("SELECT ?p WHERE { ?s ?p ?o } LIMIT 1")
-        ontology = _ontology(config, store)
+        ontology = (
+            _freebase(config) if config["ontology_dir"] else derive.ontology(store, config["namespace"])
+        )
+    except DataError:
+        raise
     except Exception as error:
         raise DataError(f"the graph can't be asked: {error}") from None
     finally:
@@ -141,10 +135,8 @@ def _from_endpoint(config: Mapping[str, Any]) -> Source:
     return _source(config, store, ontology, _questions(config, ontology), str(store), str(store))
 
 
-def _ontology(config: Mapping[str, Any], store: Store) -> Ontology:
-    if config["ontology_dir"]:
-        return freebase.load(Path(config["ontology_dir"]).expanduser())
-    return derive.ontology(store, config["namespace"])
+def _freebase(config: Mapping[str, Any]) -> Ontology:
+    return freebase.load(Path(config["ontology_dir"]).expanduser())
 
 
 def _questions(config: Mapping[str, Any], ontology: Ontology) -> list[Task]:
@@ -171,15 +163,3 @@ def _source(
             f"{len(library):,} questions"
         ),
     )
-
-
-class _Told:
-    """Tells of a long load in the log, every few seconds."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + 2.0
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if time.monotonic() >= self._next:
-            self._next = time.monotonic() + 5.0
-            print(f"{stage} the graph: {done >> 20:,} of {total >> 20:,} MB", file=sys.stderr, flush=True)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SPEC = Path(__file__).resolve().parents[3] / "env_specs" / "kg"
-sys.path.insert(0, str(SPEC))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "kg"))
 
 from envhub_kg import KGEnv, freebase
 from envhub_kg.ontology import Ontology
@@ -22,6 +21,7 @@ from envhub.spec import load
 
 from . import witness
 
+SPEC = Path(__file__).resolve().parents[3] / "env_specs" / "kg"
 FILMS = """
 @prefix : <http://example.org/films/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

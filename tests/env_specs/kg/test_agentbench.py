@@ -111,11 +111,6 @@ def test_what_is_malformed_or_out_of_order_is_told_so(
     before = env.get_state()["tools"]
     observation, reward, terminated, truncated, info = env.step(action)
     assert observation.startswith(message)
-    assert (
-        mode == "fixed"
-        or observation in (message, observation.split(" (e.g.")[0] + _SYNTAX)
-        or message in observation
-    )
     assert (reward, terminated, truncated, info["success"], info["tools"]) == (0.0, False, False, False, [])
     assert env.get_state()["tools"] == before
 

@@ -90,7 +90,7 @@ def _members(
     return {who for who, value in known.items() if value == best}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_all_stores_and_sets_agree(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     triples, values, text = _graph(rng)
@@ -100,7 +100,7 @@ def test_all_stores_and_sets_agree(seed: int, tmp_path: Path) -> None:
     stores = (LocalStore(in_memory(text.encode())), LocalStore(tmp_path / "graph"), RdflibStore(text))
     engines = [Engine(store, ONTOLOGY) for store in stores]
     found = 0
-    for _ in range(25):
+    for _ in range(16):
         program = _program(rng, rng.randrange(3))
         expected = sorted(_members(program, triples, values) - set(entities(program)))
         found += bool(expected)
@@ -111,7 +111,7 @@ def test_all_stores_and_sets_agree(seed: int, tmp_path: Path) -> None:
             assert engine.attributes(program) == attributes
         lists = [engine.relations(program) for engine in engines]
         assert lists[0] == lists[1] == lists[2] == sorted(lists[0])
-    assert found > 7
+    assert found > 4
 
 
 def test_a_value_in_another_language_is_no_member_and_a_time_zone_is_no_part_of_one() -> None:

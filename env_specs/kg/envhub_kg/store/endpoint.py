@@ -146,6 +146,7 @@ class Endpoint:
         while True:
             part: bytes = response.read1(1 << 16)  # type: ignore[no-untyped-call,unused-ignore]
             if not part:
+                response.close()  # the connection is free for the next query
                 return b"".join(parts)
             parts.append(part)
             total += len(part)

@@ -13,10 +13,11 @@ import hashlib
 import io
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, TextIO, cast
 
 import pyoxigraph
 
@@ -32,7 +33,7 @@ FORMATS = {
 """By the end of a file's name; `.gz` may follow."""
 
 Progress = Callable[[str, int, int], None]
-"""Told of a stage, how much of it is done, and of how much."""
+"""Told of a stage, how many bytes of it are done, and of how many."""
 
 _LAYOUT = "1"
 _CHUNK = 1 << 20
@@ -144,6 +145,30 @@ def _alone(lock: Path) -> Iterator[None]:
 
 def _add(progress: Progress, before: int, total: int, read: int) -> None:
     progress("Loading", before + read, total)
+
+
+class Bar:
+    """Shows how far loading is: a bar on a terminal, else lines for a log. Short loads show nothing.
+
+    Args:
+        out: Where it goes.
+    """
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._next = time.monotonic() + 2.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Tell that so much is done."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        terminal = self._out.isatty()
+        self._next = now + (0.1 if terminal else 5.0)
+        filled = 30 * done // max(total, 1)
+        bar = "#" * filled + "." * (30 - filled)
+        said = f"{stage} the graph [{bar}] {done >> 20:,} of {total >> 20:,} MB"
+        print(said, end="\r" if terminal else "\n", file=self._out, flush=True)
 
 
 class _Counted(io.RawIOBase):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 
 
@@ -21,7 +20,11 @@ class Slots:
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._file = tempfile.TemporaryFile()  # open for as long as the processes live
+        self._file = os.memfd_create("envhub-kg-slots")
+
+    def __del__(self) -> None:
+        """Close the file; in other processes it stays open."""
+        os.close(self._file)
 
     @contextlib.contextmanager
     def one(self) -> Iterator[None]:
