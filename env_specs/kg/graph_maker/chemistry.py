@@ -23,6 +23,7 @@ _STRUCTURES = {
     "SC": "simple cubic",
     "TET": "tetragonal",
 }
+_SERIES = {"Lu": "lanthanides", "Lr": "actinides"}
 _CLASSES = {"litophile": "lithophile"}
 _MODES = {
     "A": "alpha decay",
@@ -47,6 +48,8 @@ _LAST_MEASURED = 99
 """Of heavier elements no visible amount was ever made: densities and temperatures are predictions."""
 _RADIOACTIVITY = 1896
 """Nobody knew of isotopes before."""
+_DISPUTED_GROUP = ("La", "Ac", "Lu", "Lr")
+"""Two of them are in group 3; chemists disagree about which."""
 _NATURAL_CLASSES = ("lithophile", "chalcophile", "siderophile", "atmophile")
 
 
@@ -65,10 +68,10 @@ def add_elements(facts: Facts, countries: Mapping[str, Entity]) -> None:
     for row in mendeleev("SELECT * FROM elements ORDER BY atomic_number"):
         element = elements[row["atomic_number"]] = facts.entity(_ELEMENT, row["symbol"], row["name"])
         _add_values(facts, element, row)
-        classed(element, "chemical_series", series[row["series_id"]].lower())
+        classed(element, "chemical_series", _SERIES.get(row["symbol"], series[row["series_id"]].lower()))
         classed(element, "periodic_table_block", f"{row['block']}-block")
         classed(element, "periodic_table_period", f"period {row['period']}")
-        if row["group_id"]:
+        if row["group_id"] and row["symbol"] not in _DISPUTED_GROUP:
             classed(element, "periodic_table_group", f"group {row['group_id']}")
         if row["lattice_structure"]:
             classed(element, "crystal_structure", _STRUCTURES[row["lattice_structure"]])

@@ -34,6 +34,17 @@ _CAPITALS = {
     "PW": "Ngerulmud",
 }
 """Where GeoNames' two files differ; None: disputed, or moving."""
+_PEOPLE = {
+    ("GH", "Kumasi"): None,
+    ("KE", "Kakamega"): None,
+    ("KH", "Takeo"): None,
+    ("KW", "Al Aḩmadī"): None,
+    ("MA", "Rabat"): None,
+    ("NL", "Rotterdam"): 655_468,
+    ("SD", "Khartoum"): None,
+    ("SY", "Aleppo"): None,
+}
+"""Where GeoNames counts the people of a whole county, or of before a war."""
 _LABELS = {
     "Chisinau": "Chișinău",
     "Köln": "Cologne",
@@ -134,7 +145,8 @@ class Places:
         facts.link(country, "location.country.cities", city)
         if state:
             facts.link(state, "location.us_state.cities", city)
-        facts.value(city, "location.citytown.population", row["population"] or None)
+        people = _PEOPLE.get((code, row["name"]), row["population"])
+        facts.value(city, "location.citytown.population", people or None)
         facts.value(city, "location.citytown.latitude", round(row["latitude"], 4))
         facts.value(city, "location.citytown.longitude", round(row["longitude"], 4))
         facts.link(city, "location.citytown.time_zone", self._zone(row["timezone"]))
@@ -173,22 +185,26 @@ class Places:
                 facts.link(state, "location.us_state.airports", airport)
         facts.value(airport, "aviation.airport.iata", row["iata"])
         facts.value(airport, "aviation.airport.icao", row["icao"])
-        facts.value(airport, "aviation.airport.elevation", round(float(row["elevation"])))
+        elevation = round(float(row["elevation"]))
+        facts.value(airport, "aviation.airport.elevation", elevation or None)  # 0 stands for unknown
         facts.value(airport, "aviation.airport.latitude", round(float(row["lat"]), 4))
         facts.value(airport, "aviation.airport.longitude", round(float(row["lon"]), 4))
 
 
 def _without_parts(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the rows, largest first, without those that lie in or at a larger city of their country."""
+    """Return the rows, largest first, without those in or at a larger city of their country or US state."""
     kept: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     chosen = []
     for row in sorted(rows, key=lambda row: (-row["population"], row["geonameid"])):
+        home = row["countrycode"]
+        if home == "US":
+            home += row["admin1code"]
         if not any(
             _kilometres(row["latitude"], row["longitude"], other)
             < (35 if other["population"] > 3_000_000 else 20)
-            for other in kept[row["countrycode"]]
+            for other in kept[home]
         ):
-            kept[row["countrycode"]].append(row)
+            kept[home].append(row)
             chosen.append(row)
     return chosen
 

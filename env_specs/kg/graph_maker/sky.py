@@ -12,6 +12,7 @@ from skyfield.functions import load_bundled_npy
 
 from graph_maker.facts import Entity, Facts
 
+_NAMES = {"Boo": "Boötes"}
 _ALIASES = ("Adara", "Agena", "Albereo", "Alcaid", "Sirrah", "Etamin", "Formalhaut", "Gienah Corvi")
 """Second names of stars, and misspelled ones, in PyEphem."""
 
@@ -20,7 +21,8 @@ def add_sky(facts: Facts) -> None:
     """Add the constellations and the stars."""
     names = dict(load_constellation_names())
     constellations = {
-        short: facts.entity("astronomy.constellation", short, names[short]) for short in sorted(names)
+        short: facts.entity("astronomy.constellation", short, _NAMES.get(short) or str(names[short]))
+        for short in sorted(names)
     }
     _add_boundaries(facts, constellations)
     constellation_at, types, seen = load_constellation_map(), dict[str, Entity](), set[str]()

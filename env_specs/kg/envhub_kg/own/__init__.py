@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from envhub_kg.ontology import Ontology
-from envhub_kg.own import airports, chemistry, cities, countries, languages, money, sky
+from envhub_kg.own import airports, cities, countries, elements, isotopes, languages, money, sky
 from envhub_kg.own.facts import Facts
 from envhub_kg.own.template import Template
 from envhub_kg.task import Task
 
 TEMPLATES: tuple[Template, ...] = tuple(
     template
-    for module in (countries, languages, money, cities, airports, chemistry, sky)
+    for module in (countries, languages, money, cities, airports, elements, isotopes, sky)
     for template in module.TEMPLATES
 )
 TRAIN_VARIANTS = 6

@@ -43,7 +43,6 @@ _CAPITALIZED = frozenset(
         "Korean",
         "Lankan",
         "Leonean",
-        "New",
         "Príncipe",
         "Rican",
         "Sudanese",
@@ -76,7 +75,8 @@ def spoken(facts: Facts, entity: str) -> tuple[str, str]:
 
 def _currency(label: str) -> str:
     first, *others = label.split(" ")
-    words = [word if word in _CAPITALIZED or word[0] == "(" else word.lower() for word in others]
+    kept = {*_CAPITALIZED, "New"} if first == "Papua" else _CAPITALIZED
+    words = [word if word in kept or word[0] == "(" else word.lower() for word in others]
     return " ".join([first.lower() if first == "Euro" else first, *words])
 
 

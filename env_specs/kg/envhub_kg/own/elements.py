@@ -1,4 +1,4 @@
-"""Questions about chemical elements, isotopes and discoverers."""
+"""Questions about chemical elements and who discovered them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,6 @@ _BLOCK = f"{_ELEMENT}.periodic_table_block"
 _IN_BLOCK = "chemistry.periodic_table_block.elements"
 _KIND = f"{_ELEMENT}.goldschmidt_class"
 _OF_KIND = "chemistry.goldschmidt_class.elements"
-_ISOTOPES = f"{_ELEMENT}.isotopes"
-_SPIN = "chemistry.isotope.spin"
-_WITH_SPIN = "chemistry.particle_spin.isotopes"
-_MODE = "chemistry.isotope.decay_mode"
-_BY_MODE = "chemistry.radioactive_decay_mode.isotopes"
-_OF_ELEMENT = "chemistry.isotope.isotope_of"
 _NUMBER = f"{_ELEMENT}.atomic_number"
 _YEAR = f"{_ELEMENT}.discovery_date"
 
@@ -65,12 +59,6 @@ TEMPLATES = (
         one(_ELEMENT),
         hop(X, _CRYSTAL),
         ("What crystal structure does {0} have?", "In which crystal structure does {0} solidify?"),
-    ),
-    Template(
-        "isotope-decay",
-        one("chemistry.isotope"),
-        hop(X, _MODE),
-        ("By which decay modes does {0} decay?", "How does the isotope {0} decay? Name every known mode."),
     ),
     Template(
         "colleagues",
@@ -115,8 +103,8 @@ TEMPLATES = (
         seen_from(_ELEMENT, _PLACE),
         hop(X, _FOUND_IN, _DISCOVERER),
         (
-            "Who discovered the chemical elements that were first found in {0}?",
-            "Which scientists are credited with the elements that were discovered in {0}?",
+            "Who is credited with an element whose discovery is recorded for {0}?",
+            "Which scientists are credited with elements that are on record as discovered in {0}?",
         ),
     ),
     Template(
@@ -128,24 +116,6 @@ TEMPLATES = (
             "Name the capital of each country where an element credited to {0} was discovered.",
         ),
         held_out=True,
-    ),
-    Template(
-        "isotope-series",
-        one("chemistry.isotope"),
-        hop(X, _OF_ELEMENT, _SERIES),
-        (
-            "Which series of elements does the element of the isotope {0} belong to?",
-            "The isotope {0} is of an element in which chemical series?",
-        ),
-    ),
-    Template(
-        "isotope-discoverers",
-        one("chemistry.isotope"),
-        hop(X, _OF_ELEMENT, _DISCOVERER),
-        (
-            "Who discovered the element that {0} is an isotope of?",
-            "Which scientist or scientists discovered the element of the isotope {0}?",
-        ),
     ),
     Template(
         "group-and-period",
@@ -161,8 +131,8 @@ TEMPLATES = (
         seen_from(_ELEMENT, _BLOCK, _CRYSTAL),
         both(hop(X, _IN_BLOCK), hop(Y, _WITH_CRYSTAL)),
         (
-            "Which {0} elements have a {1} crystal structure?",
-            "What elements of the {0} of the periodic table crystallize in a {1} structure?",
+            "Which {0} elements have a crystal structure that is {1}?",
+            "Of the elements in the {0} of the periodic table, which have the crystal structure {1}?",
         ),
     ),
     Template(
@@ -193,27 +163,6 @@ TEMPLATES = (
         ),
     ),
     Template(
-        "isotopes-by-mode",
-        seen_from("chemistry.isotope", _OF_ELEMENT, _MODE),
-        both(hop(X, _ISOTOPES), hop(Y, _BY_MODE)),
-        (
-            "Which isotopes of {0} undergo {1}?",
-            "What isotopes of {0} have {1} among their known decay modes?",
-        ),
-    ),
-    Template(
-        "isotopes-with-spin",
-        seen_from("chemistry.isotope", _OF_ELEMENT, _SPIN),
-        both(hop(X, _ISOTOPES), hop(Y, _WITH_SPIN)),
-        ("Which isotopes of {0} have nuclear {1}?", "What isotopes of {0} are known to have nuclear {1}?"),
-    ),
-    Template(
-        "isotopes-count",
-        one(_ELEMENT),
-        count(hop(X, _ISOTOPES)),
-        ("How many isotopes of {0} are on record?", "What is the number of isotopes listed for {0}?"),
-    ),
-    Template(
         "found-in-count",
         seen_from(_ELEMENT, _PLACE),
         count(hop(X, _FOUND_IN)),
@@ -229,15 +178,6 @@ TEMPLATES = (
         (
             "How many elements are recorded as discovered by {0}, alone or with others?",
             "With how many elements on record is {0} credited?",
-        ),
-    ),
-    Template(
-        "mode-count",
-        seen_from("chemistry.isotope", _OF_ELEMENT, _MODE),
-        count(both(hop(X, _ISOTOPES), hop(Y, _BY_MODE))),
-        (
-            "How many isotopes of {0} are known to undergo {1}?",
-            "For how many of the recorded isotopes of {0} is {1} a known decay mode?",
         ),
     ),
     Template(
@@ -263,8 +203,8 @@ TEMPLATES = (
         one("chemistry.crystal_structure"),
         most(hop(X, _WITH_CRYSTAL), f"{_ELEMENT}.density"),
         (
-            "Of the elements with a {0} crystal structure, which is the densest?",
-            "Which element that crystallizes in a {0} structure has the greatest density?",
+            "Of the elements whose crystal structure is {0}, which is the densest?",
+            "Which element has the greatest density of those with the crystal structure {0}?",
         ),
     ),
     Template(
@@ -292,33 +232,6 @@ TEMPLATES = (
         (
             "Of the elements discovered in {0}, which was discovered most recently?",
             "Which element that was discovered in {0} was the latest to be found there?",
-        ),
-    ),
-    Template(
-        "lightest-isotope",
-        one(_ELEMENT),
-        least(hop(X, _ISOTOPES), "chemistry.isotope.mass_number"),
-        (
-            "What is the lightest isotope of {0} on record?",
-            "Which known isotope of {0} has the fewest nucleons?",
-        ),
-    ),
-    Template(
-        "heaviest-isotope-decay",
-        one(_ELEMENT),
-        hop(most(hop(X, _ISOTOPES), "chemistry.isotope.mass_number"), _MODE),
-        (
-            "How does the heaviest isotope of {0} on record decay? Name every known mode.",
-            "By which modes does the isotope of {0} with the most nucleons decay?",
-        ),
-    ),
-    Template(
-        "heaviest-by-mode",
-        seen_from("chemistry.isotope", _OF_ELEMENT, _MODE),
-        most(both(hop(X, _ISOTOPES), hop(Y, _BY_MODE)), "chemistry.isotope.mass_number"),
-        (
-            "What is the heaviest isotope of {0} that is known to undergo {1}?",
-            "Of the isotopes of {0} that have {1} as a known decay mode, which has the most nucleons?",
         ),
     ),
     Template(
