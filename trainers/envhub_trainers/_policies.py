@@ -27,6 +27,7 @@ Policy = Callable[[Any, dict[str, Any]], Any | Awaitable[Any]]
 EXPERTS = {
     "alfworld": "alfworld/envhub_alfworld/expert.py:Expert",
     "frozenlake": "frozenlake/envhub_frozenlake/planner.py:Planner",
+    "kg": "kg/envhub_kg/expert.py:Expert",
     "webshop": "webshop/envhub_webshop/buyer.py:ScriptedBuyer",
 }
 """Of each environment its expert, in the folder of the bundled specs."""

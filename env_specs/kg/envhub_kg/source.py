@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,6 @@ from envhub_kg.store.endpoint import Endpoint
 from envhub_kg.task import Task
 
 LEVELS = (1, 2, 3)
-
-_FREEBASE_ID = re.compile(r"[mgf]\.\w+")
 
 
 @dataclass(frozen=True)
@@ -91,16 +88,21 @@ def _embedded(config: Mapping[str, Any]) -> Source:
     store = LocalStore(in_memory(triples))
     if config["data_dir"]:
         tasks = _questions(config, ontology)
-        strange = all(_FREEBASE_ID.fullmatch(ident) for task in tasks for ident in task.entities.values())
-        if strange:
+        if not any(_known(store, ontology, ident) for task in tasks for ident in task.entities.values()):
             raise InvalidOptions(
-                f"the questions of {config['data_dir']} are about Freebase: set endpoint or store to a "
-                "graph of it, and ontology_dir to AgentBench's ontology"
+                f"the embedded graph has nothing that the questions of {config['data_dir']} are about: set "
+                "endpoint or store to their graph (AgentBench's: Freebase, and ontology_dir to its ontology)"
             )
     else:
         made, levels = own.tasks(triples, ontology, config["train_variants"]), config["levels"]
         tasks = [task for task in made if not levels or task.level in levels]
     return _source(config, store, ontology, tasks, graph.NAME, graph.digest())
+
+
+def _known(store: Store, ontology: Ontology, name: str) -> bool:
+    if not ontology.names(name):
+        return False
+    return bool(store.select(f"SELECT ?p WHERE {{ <{ontology.iri(name)}> ?p ?o }} LIMIT 1"))
 
 
 def _from_files(config: Mapping[str, Any]) -> Source:
