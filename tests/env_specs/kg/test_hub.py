@@ -1,4 +1,4 @@
-"""The environment behind a real hub: killed workers, forks, the expert, an endpoint that goes and comes back."""
+"""The environment behind a real hub: killed workers, forks, the expert, an endpoint that comes and goes."""
 
 import json
 import os
