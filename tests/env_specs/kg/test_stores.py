@@ -35,6 +35,15 @@ def test_files_are_loaded_once_by_what_is_in_them(tmp_path: Path, cache: Path) -
     assert other != folder and changed != digest
 
 
+def test_a_blank_node_is_one_throughout_a_file_and_no_answer(tmp_path: Path) -> None:
+    file = tmp_path / "a.nt"
+    file.write_text("<http://a/a> <http://a/p> _:x .\n_:x <http://a/q> <http://a/b> .\n", encoding="utf-8")
+    store = LocalStore(folder_of(file)[0])
+    assert len(store.select("SELECT ?o WHERE { ?s <http://a/p>/<http://a/q> ?o }")) == 1
+    assert store.select("SELECT ?o WHERE { ?s <http://a/p> ?o }") == []
+    store.close()
+
+
 def test_a_folder_of_files_compressed_or_not_is_one_graph(tmp_path: Path, films: Path) -> None:
     folder = tmp_path / "graph"
     folder.mkdir()

@@ -114,15 +114,17 @@ def _load(files: list[Path], folder: Path, progress: Progress) -> None:
         with _opened(file) as content:
             counted = _Counted(content, functools.partial(_add, progress, done, total))
             plain = gzip.GzipFile(fileobj=counted, mode="rb") if file.name.endswith(".gz") else counted
-            try:
+            try:  # in one piece: of a part, blank nodes would be others than of the next
                 store.bulk_load(cast("IO[bytes]", plain), _format(file))
             except (SyntaxError, ValueError, EOFError) as error:
                 raise DataError(f"{file} can't be loaded: {error}") from None
         done += file.stat().st_size
+    progress("Sorting", 0, total)
     store.flush()
     store.optimize()
     del store
     os.rename(unfinished, folder)
+    progress("Sorting", total, total)
 
 
 @contextmanager
