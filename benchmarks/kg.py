@@ -75,7 +75,7 @@ def replayed(env: KGEnv, count: int) -> dict[str, list[float]]:
         while not over:
             begun = time.perf_counter()
             _, _, over, _, after = env.step(info["expert_action"])
-            times[after["tools"][0] if after["tools"] else "final answer"].append(time.perf_counter() - begun)
+            times[after["used"][0] if after["used"] else "final answer"].append(time.perf_counter() - begun)
             info = after
         assert info["success"], task
     return times
@@ -89,7 +89,7 @@ def wandered(env: KGEnv, count: int) -> dict[str, list[float]]:
     def call(action: str) -> list[str]:
         begun = time.perf_counter()
         said, _, _, _, info = env.step(action)
-        times[info["tools"][0] if info["tools"] else "final answer"].append(time.perf_counter() - begun)
+        times[info["used"][0] if info["used"] else "final answer"].append(time.perf_counter() - begun)
         return said[len("Observation: [") : -1].split(", ") if said.startswith("Observation: [") else []
 
     for task in list(env.tasks("train"))[:count]:

@@ -30,7 +30,7 @@ class KGEnv:
     """A question about a knowledge graph that only tools can see.
 
     The reward comes with the final answer: in classic form its F1, with function calls 1 if it is exact and
-    else 0, as in AgentBench. `info` has after each step `tools` (those that were used) and `success`, and at
+    else 0, as in AgentBench. `info` has after each step `used` (the tools) and `success`, and at
     the end `status` ("completed", or "agent_validation_failed"), `f1`, `exact_match`, `executable`, `answer`
     and `answer_labels`.
 
@@ -189,7 +189,7 @@ class KGEnv:
         reply = self._talk.take(action)
         if reply.answer is not None:
             return self._end(self._task, reply.answer)
-        info: dict[str, Any] = {"tools": reply.done, "success": False}
+        info: dict[str, Any] = {"used": reply.done, "success": False}
         if reply.results:
             info["results"] = reply.results
         if reply.invalid and self._faithful and self._form == "tools":
@@ -262,7 +262,7 @@ class KGEnv:
         self._over = True
         shown = found[:_SHOWN]
         info: dict[str, Any] = {
-            "tools": [],
+            "used": [],
             "success": result.exact,
             "status": "completed",
             **_measures(result),

@@ -111,7 +111,7 @@ def test_what_is_malformed_or_out_of_order_is_told_so(
     before = env.get_state()["tools"]
     observation, reward, terminated, truncated, info = env.step(action)
     assert observation.startswith(message)
-    assert (reward, terminated, truncated, info["success"], info["tools"]) == (0.0, False, False, False, [])
+    assert (reward, terminated, truncated, info["success"], info["used"]) == (0.0, False, False, False, [])
     assert env.get_state()["tools"] == before
 
 
@@ -188,7 +188,7 @@ def test_all_calls_of_a_message_are_done_in_order(dev: Source) -> None:
     observation, _, terminated, _, info = env.step(
         json.dumps({"role": "assistant", "content": None, "tool_calls": calls})
     )
-    assert not terminated and info["tools"] == ["get_neighbors", "get_neighbors", "argmax"]
+    assert not terminated and info["used"] == ["get_neighbors", "get_neighbors", "argmax"]
     assert [result["tool_call_id"] for result in info["results"]] == ["a", "b", "c", "d"]
     assert observation.split("\n")[1] == "Provide an invalid function name. Function nothing does not exist"
     assert observation.endswith("Observation: variable #2, which are instances of music.recording")
@@ -221,7 +221,7 @@ def test_all_calls_of_a_message_are_done_in_order(dev: Source) -> None:
 def test_bad_calls_are_told_so(dev: Source, mode: str, call: dict[str, Any], message: str) -> None:
     observation, _, terminated, _, info = _calls(dev, mode).step(json.dumps({"tool_calls": [call]}))
     assert observation.startswith(message)
-    assert not terminated and info["tools"] == []
+    assert not terminated and info["used"] == []
 
 
 def test_faithful_calls_have_the_published_words(dev: Source) -> None:
