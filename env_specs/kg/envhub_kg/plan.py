@@ -9,7 +9,7 @@ from envhub_kg.task import Task
 from envhub_kg.tools import PARAMETERS
 
 _CALL = re.compile(r"(\w+)\((.*)\)")
-_HARD = re.compile("[,()]")
+_HARD = re.compile("[,()]|[vV]ariable ")
 _LISTS = ("get_relations", "get_attributes")
 
 
