@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,14 +95,7 @@ def webshop(
     """
     main_prepare = import_from("webshop", "envhub_webshop.prepare").main_prepare
     data_error = import_from("webshop", "envhub_webshop.errors").DataError
-    with Progress(console=errors, transient=True) as progress:
-        stages: dict[str, TaskID] = {}
-
-        def report(stage: str, done: int, total: int) -> None:
-            if stage not in stages:
-                stages[stage] = progress.add_task(stage)
-            progress.update(stages[stage], completed=done, total=total)
-
+    with _stages() as report:
         try:
             folder = main_prepare(
                 from_dir,
@@ -131,6 +125,53 @@ def webshop(
         f"  {serve}",
         markup=False,
     )
+
+
+@prepare.command()
+def kg(
+    from_path: Annotated[
+        Path,
+        typer.Option(
+            "--from", metavar="PATH", exists=True, help="An RDF file (.nt, .ttl, …), or a folder with some."
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Load a graph of yours for the environment kg.
+
+    It goes into the cache, where serving it finds it; without this, the first start loads it.
+    """
+    files = import_from("kg", "envhub_kg.store.files")
+    data_error = import_from("kg", "envhub_kg.errors").DataError
+    with _stages() as report:
+        try:
+            folder, digest = files.folder_of(from_path, report)
+        except data_error as reason:
+            raise CommandError(str(reason)) from None
+    serve = shlex.join(["envhub", "serve", "--env", "kg", "--set", f"kg.store={from_path}"])
+    if as_json:
+        print_json({"folder": folder, "digest": digest, "serve": serve})
+        return
+    console.print(
+        f"{from_path} is loaded, into {folder}. Next, with your questions:\n"
+        f"  {serve} --set kg.data_dir=QUESTIONS.json",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+@contextlib.contextmanager
+def _stages() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield what shows stages as progress bars."""
+    with Progress(console=errors, transient=True) as progress:
+        stages: dict[str, TaskID] = {}
+
+        def report(stage: str, done: int, total: int) -> None:
+            if stage not in stages:
+                stages[stage] = progress.add_task(stage)
+            progress.update(stages[stage], completed=done, total=total)
+
+        yield report
 
 
 def _counts(settings: Mapping[str, Any]) -> dict[str, Any]:

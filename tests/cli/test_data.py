@@ -98,3 +98,21 @@ def test_without_peoples_instructions_the_option_that_does_without_is_named(
         (tmp_path / name).write_text("[]")
     assert run("data", "prepare", "webshop", "--from", str(tmp_path)) == 2
     assert "--no-human-goals" in capsys.readouterr().err
+
+
+def test_a_graph_is_loaded_into_the_cache_that_serving_it_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    graph = tmp_path / "my graph.ttl"
+    graph.write_text("<http://a/a> <http://a/p> <http://a/b> .", encoding="utf-8")
+    assert run("data", "prepare", "kg", "--from", str(graph), "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (tmp_path / "cache" / "envhub" / "kg") == Path(told["folder"]).parent
+    assert (Path(told["folder"]) / "CURRENT").is_file() and told["digest"].startswith("sha256:")
+    assert told["serve"] == f"envhub serve --env kg --set 'kg.store={graph}'"
+    assert run("data", "prepare", "kg", "--from", str(graph)) == 0
+    assert "kg.data_dir=QUESTIONS.json" in capsys.readouterr().out
+    graph.write_text("no graph", encoding="utf-8")
+    assert run("data", "prepare", "kg", "--from", str(graph)) == 2
+    assert "can't be loaded" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 from ..hubs import serving
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md", "docs/environments/alfworld.md")
+PAGES = ("README.md", "docs/quickstart.md", "docs/environments/alfworld.md", "docs/environments/kg.md")
 SNIPPETS = [
     pytest.param(snippet, id=f"{page}-{number}")
     for page in PAGES
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving("--env", "webshop=64", "--env", "alfworld=2") as where:
+    with serving("--env", "webshop=64", "--env", "alfworld=2", "--env", "kg=2") as where:
         yield where
 
 

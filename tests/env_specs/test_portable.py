@@ -12,6 +12,7 @@ PACKAGES: dict[str, set[str]] = {
     "frozenlake": {"numpy"},
     "alfworld": set(),
     "os": set(),
+    "kg": {"pyoxigraph"},
     "webshop": {"numpy", "rapidfuzz"},
 }
 """What each may import beside itself and the standard library."""

@@ -182,6 +182,43 @@ class FrozenLake:
 
 
 @dataclass(frozen=True, slots=True)
+class KG:
+    """For KG: the tools, then the question and what each call gave."""
+
+    example: str = "get_relations(Paris)"
+
+    def system(self, env: EnvInfo, form: Form) -> str:
+        """What it is told beforehand."""
+        if env.config.get("actions") == "tools":
+            call = 'a call as JSON, such as {"name": "get_relations", "arguments": {"variable": "Paris"}}'
+        else:
+            call = "a call such as get_relations(Paris) or intersection(#0, #1)"
+        return (
+            "You answer a question from a knowledge graph, of which you see only what tools tell you:\n"
+            "get_relations(x) lists the relations that lead on from x.\n"
+            "get_neighbors(x, relation) makes a variable of all that one of these leads to.\n"
+            "intersection(v, w) makes a variable of what two variables of the same type have in common.\n"
+            "get_attributes(v) lists what the members of a variable can be compared by.\n"
+            "argmax(v, attribute) and argmin(v, attribute) make a variable of those with the largest and the "
+            "smallest value.\n"
+            "count(v) makes a variable that is the number of members.\n"
+            "Here x is a variable or one of the question's entities as it is written there; v and w are "
+            "variables. They are named in the order in which they are made: #0, #1 and so on. List relations "
+            "and attributes before you use them.\n"
+            f"An action is {call}. When a variable is the answer, all of it and nothing else, the action is "
+            "Final Answer: #n with its number, which ends the task.\n"
+            + form.instruction.format(example=self.example)
+        )
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        if view.problem:
+            return f"Your answer could not be used: {view.problem}. Nothing has changed; answer again."
+        left = "" if view.turns_left is None else f"\n\nTurns left: {view.turns_left}."
+        return shown(view.observation) + left
+
+
+@dataclass(frozen=True, slots=True)
 class Shell:
     """For OS: its own rules, which say how an action is written, and the task; then what scripts print."""
 
@@ -219,6 +256,7 @@ PROMPTS: dict[str, type[Prompt]] = {
     "generic": Generic,
     "webshop": WebShop,
     "frozenlake": FrozenLake,
+    "kg": KG,
     "os": Shell,
     "bare": Bare,
 }

@@ -1,6 +1,7 @@
 """What models are told."""
 
 import asyncio
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,7 +103,7 @@ def test_prompts_of_the_users_own(tmp_path):
 
 
 def test_an_unknown_prompt_is_refused_with_those_there_are():
-    with pytest.raises(HookNotFound, match="generic, webshop, frozenlake, os, bare"):
+    with pytest.raises(HookNotFound, match="generic, webshop, frozenlake, kg, os, bare"):
         prompt("chess", "webshop")
 
 
@@ -130,3 +131,20 @@ def test_the_limit_that_holds_is_the_smaller(url, own, most, least):
     info, _ = served(url, "frozenlake")
     info.limits["max_episode_steps"] = own
     assert answers_allowed(info, most) == least
+
+
+@pytest.mark.parametrize("actions", ["classic", "tools"])
+def test_kg_is_explained_by_the_form_of_its_actions_and_counts_turns(actions):
+    info = SimpleNamespace(config={"actions": actions})
+    system = prompt("auto", "kg").system(info, FORMS["react"])
+    assert ('{"name": "get_relations"' in system) is (actions == "tools")
+    assert "Final Answer: #n" in system and system.endswith(
+        FORMS["react"].instruction.format(example=KG_EXAMPLE)
+    )
+    teller = prompt("auto", "kg")
+    assert teller.message(View("Observation: [a]", {}, 1, 7)) == "Observation: [a]\n\nTurns left: 7."
+    assert teller.message(View("Observation: [a]", {}, 1, None)) == "Observation: [a]"
+    assert "could not be used: it is empty" in teller.message(View("x", {}, 1, 3, "it is empty"))
+
+
+KG_EXAMPLE = "get_relations(Paris)"
