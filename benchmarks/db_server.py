@@ -57,10 +57,23 @@ def server() -> Iterator[Path]:
     user = f"--user={getpass.getuser()}"
     process: subprocess.Popen[bytes] | None = None
     try:
-        install = [str(find("mariadb-install-db")), "--no-defaults", user, f"--datadir={data}", "--skip-test-db"]
+        install = [
+            str(find("mariadb-install-db")),
+            "--no-defaults",
+            user,
+            f"--datadir={data}",
+            "--skip-test-db",
+        ]
         install.append("--auth-root-authentication-method=normal")
         subprocess.run(install, check=True, capture_output=True, timeout=120)
-        command = [str(find("mariadbd")), "--no-defaults", user, f"--datadir={data}", f"--socket={socket}", *OPTIONS]
+        command = [
+            str(find("mariadbd")),
+            "--no-defaults",
+            user,
+            f"--datadir={data}",
+            f"--socket={socket}",
+            *OPTIONS,
+        ]
         with log.open("wb") as out:
             process = subprocess.Popen([*command, f"--pid-file={folder / 'pid'}"], stdout=out, stderr=out)
         deadline = time.monotonic() + 60

@@ -32,8 +32,18 @@ from .types import (
 Call = Callable[[Compiler, List[Typed], exp.Anonymous, Place], Typed]
 
 
-def wrong_count(name: str) -> DatabaseError:
-    """MySQL's error 1582."""
+IN_GRAMMAR = frozenset(
+    "ADDDATE ASCII COALESCE CURDATE CURTIME DATABASE DATE DATE_ADD DATE_SUB DAY FORMAT HOUR IF INSERT LEFT MICROSECOND "
+    "MINUTE MOD MONTH NOW QUARTER REPEAT REPLACE REVERSE RIGHT SECOND SUBDATE SYSDATE TIME TIMESTAMP TIMESTAMPADD "
+    "TIMESTAMPDIFF TRUNCATE USER WEEK YEAR".split()
+)
+"""Functions whose arguments MySQL's grammar counts."""
+
+
+def wrong_count(name: str, node: exp.Anonymous) -> DatabaseError:
+    """MySQL's error 1582, or 1064 where its grammar counts."""
+    if name.upper() in IN_GRAMMAR:
+        return syntax(node, ")")
     return DatabaseError(1582, f"Incorrect parameter count in the call to native function '{name}'")
 
 
@@ -52,14 +62,14 @@ def call(c: Compiler, node: exp.Anonymous, at: Place) -> Typed:
     if special is not None:
         fewest, most, emit, raw = special
         if not fewest <= len(node.expressions) <= most:
-            raise wrong_count(written)
+            raise wrong_count(written, node)
         arguments = [] if raw else [c.expression(one, at) for one in node.expressions]
         return emit(c, arguments, node, at)
     function = FUNCTIONS.get(name)
     if function is None:
         raise DatabaseError(1305, f"FUNCTION {c.database}.{written} does not exist")
     if not function.fewest <= len(node.expressions) <= function.most:
-        raise wrong_count(written)
+        raise wrong_count(written, node)
     return plain(name, [c.expression(one, at) for one in node.expressions])
 
 
@@ -178,6 +188,10 @@ def _rand(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -
 
 def _elt(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"f_elt({number(arguments[0])}, {', '.join(map(text, arguments[1:]))})", T_STRING)
+
+
+def _sleep(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    return Typed(f"m_sleep({number(arguments[0])})", T_INT)
 
 
 def _uuid(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
@@ -307,6 +321,9 @@ SPECIAL: Dict[str, tuple[int, int, Call, bool]] = {
     "HEX": (1, 1, _hex, False),
     "RAND": (0, 1, _rand, False),
     "UUID": (0, 0, _uuid, False),
+    "LOAD_FILE": (1, 1, _now(T_STRING, "NULL"), False),
+    "SLEEP": (1, 1, _sleep, False),
+    "BENCHMARK": (2, 2, _now(T_INT, "0"), False),
     "ELT": (2, NEVER, _elt, False),
     "NOW": (0, 1, _now(T_DATETIME, "m_now()"), False),
     "UTC_TIMESTAMP": (0, 1, _now(T_DATETIME, "m_now()"), False),
@@ -403,7 +420,9 @@ def which(c: Compiler, node: exp.Interval, at: Place) -> Typed:
     inner = node.this
     if node.args.get("unit") is not None or not isinstance(inner, exp.Tuple):
         raise syntax(node)
-    return _interval_of(c, [c.expression(one, at) for one in inner.expressions], exp.Anonymous(this="INTERVAL"), at)
+    return _interval_of(
+        c, [c.expression(one, at) for one in inner.expressions], exp.Anonymous(this="INTERVAL"), at
+    )
 
 
 @rule(exp.Extract)

@@ -155,6 +155,7 @@ class Insert:
                 raise DatabaseError(1110, f"Column '{one.name}' specified twice")
             seen.add(one.place)
         self.rows: List[List[Optional[Typed]]] = []
+        self._counted = 0
         self.query: Optional[Query] = None
         source = node.expression
         if isinstance(source, exp.Values):
@@ -206,17 +207,19 @@ class Insert:
             for row in self.rows:
                 values.append(self._evaluated(db, row))
                 kinds.append([one.type if one is not None else T_INT for one in row])
-        affected, first_id = 0, 0
+        affected, first_id, numbered, start = 0, 0, 0, self.table.next_number
         many = len(values) > 1 or self.query is not None
         for place, (row, types) in enumerate(zip(values, kinds), 1):
             check_time()
             given = self.rows[place - 1] if self.query is None else None
             wanted = self._row(db, row, types, given, place, many)
-            counted = self._count(db, wanted)
+            counted = self._counted = self._count(wanted)
+            numbered += bool(counted)
             affected += self._put(db, wanted)
             first_id = first_id or counted
         if first_id:
             db.session.last_id = first_id
+            self.table.next_number = max(self.table.next_number, start + numbered)
         return Result(affected=affected)
 
     def _evaluated(self, db: Running, row: List[Optional[Typed]]) -> List[Any]:
@@ -243,7 +246,7 @@ class Insert:
                 wanted[column.place] = default(db, column)
         return wanted
 
-    def _count(self, db: Running, row: Dict[str, Any]) -> int:
+    def _count(self, row: Dict[str, Any]) -> int:
         counted = next((one for one in self.table.columns if one.counts), None)
         if counted is None:
             return 0
@@ -271,6 +274,8 @@ class Insert:
             changed = write(db, self.table, self.updates, "s.rowid = :rowid", {**new, "rowid": found[0][1]})
             return 2 * changed
         if self.ignore:
+            if self._counted:
+                self.table.next_number -= 1  # the next row of this statement takes the number
             return 0
         raise duplicate(self.table, found[0][0], row)
 

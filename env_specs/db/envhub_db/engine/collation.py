@@ -29,7 +29,9 @@ SAME_AS = {
 """What decomposition does not say."""
 
 _PLACES = {char: chr(1 + place) for place, char in enumerate(PUNCTUATION)}
-_PLACES.update((char, chr(0x1000 + ((code - 0x2190) << 4) + place)) for char, (code, place) in AMONG_SYMBOLS.items())
+_PLACES.update(
+    (char, chr(0x1000 + ((code - 0x2190) << 4) + place)) for char, (code, place) in AMONG_SYMBOLS.items()
+)
 _PLACES.update((char, chr(0x20000 + place)) for place, char in enumerate(CURRENCIES))
 _PLACES.update((char, chr(0x21100 + place)) for place, char in enumerate(LATIN))
 _PLACES.update((char, chr(0x21600 + place)) for place, char in enumerate(CYRILLIC))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import sqlite3
 import time
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, Iterator, Tuple
 
 from . import aggregates, dates, numbers, patterns, texts, types
 from .collation import compare, sort_key
 from .date_formats import read
+from .errors import DatabaseError
 from .functions import FUNCTIONS, prepared
 from .group_concat import GroupConcat
 from .limits import Limits
@@ -51,6 +53,10 @@ def _late() -> int:
 
 def _tuple(*values: Any) -> Any:
     return None if None in values else repr(values)
+
+
+def _row(*values: Any) -> str:
+    return repr(values)
 
 
 def _big(value: Any, unsigned: int) -> Any:
@@ -110,6 +116,15 @@ def _shift_clock(value: Any, by: Any, sign: int) -> Any:
     return None if total is None else dates.duration_text(total + sign * step)
 
 
+def _sleep(seconds: Any) -> int:
+    """Nobody waits: 0 at once, or the error of a statement that takes too long."""
+    if seconds is not None and seconds > running.limits.seconds:
+        raise DatabaseError(
+            3024, "Query execution was interrupted, maximum statement execution time exceeded"
+        )
+    return 0
+
+
 def _variable(name: str) -> Any:
     return running.variables.get(name)
 
@@ -141,6 +156,7 @@ HELPERS: Dict[str, Tuple[int, Callable[..., Any], bool]] = {
     "m_uint": (1, _unsigned_text, True),
     "m_key": (1, _text(sort_key), True),
     "m_tuple": (-1, _tuple, True),
+    "m_row": (-1, _row, True),
     "m_like": (4, patterns.like, True),
     "m_regexp": (3, patterns.matches, True),
     "m_trim": (3, _trim, True),
@@ -155,6 +171,7 @@ HELPERS: Dict[str, Tuple[int, Callable[..., Any], bool]] = {
     "m_shift_clock": (3, _shift_clock, True),
     "m_difference": (3, dates.difference, True),
     "m_str_to_date": (3, read, True),
+    "m_sleep": (1, _sleep, False),
     "m_var": (1, _variable, False),
     "m_set": (2, _set_variable, False),
 }
@@ -184,6 +201,16 @@ def _aggregate(kind: Any) -> Any:
 _HELPERS = [(name, count, guarded(function), fixed) for name, (count, function, fixed) in HELPERS.items()]
 _FUNCTIONS = [(f"f_{name.lower()}", guarded(prepared(function))) for name, function in FUNCTIONS.items()]
 _AGGREGATES = [(name, count, _aggregate(kind)) for name, (count, kind) in AGGREGATES.items()]
+
+
+@contextlib.contextmanager
+def unguarded(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let SQLite do what it needs for an image of the database; no statement of an agent's runs meanwhile."""
+    connection.set_authorizer(lambda *_: sqlite3.SQLITE_OK)
+    try:
+        yield
+    finally:
+        connection.set_authorizer(_authorize)
 
 
 def connect(limits: Limits, generator: random.Random, now: Callable[[], str]) -> sqlite3.Connection:

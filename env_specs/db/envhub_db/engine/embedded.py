@@ -15,7 +15,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from .catalog import Catalog, StoredTable, TableColumn, parse_type
 from .compiling import Compiler, Session
-from .connection import connect
+from .connection import connect, unguarded
 from .contract import Result, Settings, Table, Value
 from .dates import datetime_text
 from .errors import DatabaseError
@@ -350,7 +350,8 @@ class EmbeddedDatabase:
 def _image(connection: sqlite3.Connection) -> bytes:
     """SQLite's own image of a database in memory."""
     if hasattr(connection, "serialize"):
-        return bytes(connection.serialize())
+        with unguarded(connection):
+            return bytes(connection.serialize())
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "image")
         copy = sqlite3.connect(path)
@@ -362,15 +363,17 @@ def _image(connection: sqlite3.Connection) -> bytes:
 
 def _load(connection: sqlite3.Connection, image: bytes) -> None:
     """Fill a database from an image."""
+    if hasattr(connection, "deserialize"):
+        source = sqlite3.connect(":memory:")
+        source.deserialize(image)
+        source.backup(connection)
+        source.close()
+        return
     with tempfile.TemporaryDirectory() as folder:
-        path = ":memory:"
-        if not hasattr(connection, "deserialize"):
-            path = os.path.join(folder, "image")
-            with open(path, "wb") as file:
-                file.write(image)
+        path = os.path.join(folder, "image")
+        with open(path, "wb") as file:
+            file.write(image)
         source = sqlite3.connect(path)
-        if path == ":memory:":
-            source.deserialize(image)
         source.backup(connection)
         source.close()
 

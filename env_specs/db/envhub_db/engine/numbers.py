@@ -84,12 +84,13 @@ def to_decimal(value: Any, digits: int, scale: int) -> Any:
 
 
 def round_decimal(value: Any, scale: int) -> Any:
-    """Rounded to so many digits, halves away from zero; the double nearest to that."""
+    """The result of an operation on decimals that shows so many digits: as exact as a double and MySQL keep it."""
     if value is None:
         return None
     if isinstance(value, float) and (math.isinf(value) or abs(value) > 1e60):
         return value
-    return float(rounded(value, scale))
+    whole_digits = len(str(int(abs(value))))
+    return float(rounded(value, max(scale, min(kept_digits(scale), 15 - whole_digits))))
 
 
 def round_number(value: Any, digits: Any, exact: int) -> Any:
@@ -131,7 +132,9 @@ def kept_digits(scale: int) -> int:
 
 def quotient(first: Any, second: Any, scale: int) -> float:
     """An exact quotient, cut after the digits that MySQL keeps."""
-    exact = WIDE.divide(Decimal(first) if isinstance(first, Decimal) else Decimal(repr(first)), Decimal(repr(second)))
+    exact = WIDE.divide(
+        Decimal(first) if isinstance(first, Decimal) else Decimal(repr(first)), Decimal(repr(second))
+    )
     return float(exact.quantize(Decimal(1).scaleb(-kept_digits(scale)), ROUND_DOWN, WIDE))
 
 

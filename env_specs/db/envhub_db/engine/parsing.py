@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from typing import Any, List, Union
+from typing import Any, List, Optional, Tuple, Union
 
 import sqlglot
 from sqlglot import exp
@@ -49,6 +49,12 @@ CLOSE = frozenset(
     ("COUNT", "SUM", "MIN", "MAX", "AVG", "GROUP_CONCAT", "CAST", "SUBSTRING", "TRIM", "EXTRACT", "POSITION")
 )
 """Functions whose parenthesis must follow at once."""
+WITH_FROM = frozenset(("TRIM", "EXTRACT", "SUBSTRING", "SUBSTR", "MID"))
+"""Functions with a FROM between their arguments."""
+PRIVILEGED = frozenset(
+    ("KILL", "FLUSH", "INSTALL", "UNINSTALL", "SHUTDOWN", "RESET", "PURGE", "CHANGE", "CLONE", "RESTART")
+)
+NO_FILES = "Access denied for user 'agent'@'localhost' (using password: YES)"
 FUNCTIONS_APART = (
     "CAST",
     "CONVERT",
@@ -115,23 +121,34 @@ def _near(sql: str, start: int) -> DatabaseError:
     return DatabaseError(1064, f"{text}'{sql[start : start + 80]}' at line {line}")
 
 
+def _refuse(sql: str, tokens: List[Token]) -> None:
+    """Refuse statements that the user of one database may not execute, or that concern what there is not."""
+    first = tokens[0].text.upper()
+    second = tokens[1].text.upper() if len(tokens) > 1 else ""
+    if first in ("GRANT", "REVOKE"):
+        raise DatabaseError(1044, "Access denied for user 'agent'@'localhost' to database")
+    if first == "LOAD":
+        raise DatabaseError(1045, NO_FILES)
+    if first in PRIVILEGED or (first in ("CREATE", "DROP", "ALTER") and second in ("USER", "ROLE", "SERVER")):
+        raise DatabaseError(
+            1227, "Access denied; you need (at least one of) the SUPER privilege(s) for this operation"
+        )
+    if first == "CALL" and second:
+        raise DatabaseError(1305, f"PROCEDURE {tokens[1].text} does not exist")
+
+
 def _guard(sql: str, tokens: List[Token]) -> None:
-    """Refuse what sqlglot would take and MySQL does not: deep nesting, clauses out of order."""
-    stack: List[int] = [0]
+    """Refuse what sqlglot would take and MySQL does not: deep nesting, clauses out of order, foreign forms."""
+    stack: List[Tuple[int, str]] = [(0, "")]
+    set_seen = tokens[0].token_type != TokenType.UPDATE
     for place, token in enumerate(tokens):
-        kind = token.token_type
+        kind, word = token.token_type, token.text.upper()
         following = tokens[place + 1] if place + 1 < len(tokens) else None
-        if kind == TokenType.VALUES and (following is None or following.text.upper() not in ("(", "ROW")):
-            raise _near(sql, following.start if following is not None else len(sql))
-        if (
-            following is not None
-            and following.token_type == TokenType.L_PAREN
-            and token.text.upper() in CLOSE
-            and token.end + 1 != following.start
-        ):
-            raise _near(sql, following.start)
+        _guard_pair(sql, token, following, stack[-1][1])
+        if kind == TokenType.SET:
+            set_seen = True
         if kind == TokenType.L_PAREN:
-            stack.append(0)
+            stack.append((0, tokens[place - 1].text.upper() if place else ""))
             if len(stack) > DEEPEST:
                 raise DatabaseError(1436, "Thread stack overrun: the statement is nested too deeply")
         elif kind == TokenType.R_PAREN:
@@ -139,11 +156,40 @@ def _guard(sql: str, tokens: List[Token]) -> None:
                 raise _near(sql, token.start)
             stack.pop()
         elif kind in (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.SELECT):
-            stack[-1] = 0
+            stack[-1] = (0, stack[-1][1])
         elif kind in CLAUSES:
-            if CLAUSES[kind] < stack[-1]:
+            if CLAUSES[kind] < stack[-1][0] or (kind == TokenType.WHERE and not set_seen and len(stack) == 1):
                 raise _near(sql, token.start)
-            stack[-1] = max(stack[-1], CLAUSES[kind]) if kind != TokenType.FROM else stack[-1]
+            if kind != TokenType.FROM:
+                stack[-1] = (CLAUSES[kind], stack[-1][1])
+        elif word in ("OUTFILE", "DUMPFILE") and place and tokens[place - 1].token_type == TokenType.INTO:
+            raise DatabaseError(1045, NO_FILES)
+
+
+def _guard_pair(sql: str, token: Token, following: Optional[Token], opener: str) -> None:
+    """Refuse two tokens that don't go together."""
+    kind, word = token.token_type, token.text.upper()
+    after = following.text.upper() if following is not None else ""
+    start = following.start if following is not None else len(sql)
+    if kind == TokenType.VALUES and after not in ("(", "ROW"):
+        raise _near(sql, start)
+    if following is None:
+        return
+    if following.token_type == TokenType.STRING and opener not in WITH_FROM:
+        if kind in (TokenType.FROM, TokenType.JOIN, TokenType.INTO, TokenType.UPDATE, TokenType.TABLE):
+            raise _near(sql, start)
+    if word == "NULLS" and after in ("FIRST", "LAST"):
+        raise _near(sql, token.start)
+    if following.token_type == TokenType.L_PAREN and word in CLOSE and token.end + 1 != start:
+        if kind == TokenType.IDENTIFIER:
+            return
+        if word == "COUNT":
+            raise _near(sql, following.end + 1)
+        raise DatabaseError(
+            1630,
+            f"FUNCTION {token.text} does not exist. Check the 'Function Name Parsing and Resolution' section in the "
+            "Reference Manual",
+        )
 
 
 def _check_words(sql: str, tree: exp.Expression) -> None:
@@ -168,6 +214,7 @@ def _parse(sql: str) -> Parsed:
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
             raise _near(sql, token.end + 1 + (len(sql[token.end + 1 :]) - len(sql[token.end + 1 :].lstrip())))
+    _refuse(sql, tokens)
     _guard(sql, tokens)
     replace = tokens[0].token_type == TokenType.REPLACE
     if replace:

@@ -12,7 +12,7 @@ from .errors import DatabaseError
 from .operators import alias
 from .scope import Field, Scope, Source
 from .sources import from_clause
-from .types import NULL, T_INT, T_STRING, Type, merged
+from .types import NULL, STRING, T_INT, T_STRING, Type, merged
 
 SETS = (exp.Union, exp.Except, exp.Intersect)
 
@@ -148,6 +148,10 @@ def _side(c: Compiler, found: Query, types: list[Type]) -> str:
     return f"SELECT {', '.join(parts)} FROM ({found.sql}) AS {name}"
 
 
+def _key(value: Typed) -> str:
+    return f"m_key({value.sql})" if value.type.kind == STRING and not value.type.exact else value.sql
+
+
 def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
     """UNION, EXCEPT and INTERSECT: columns in the types that hold both sides'."""
     scope = Scope(parent=parent)
@@ -167,9 +171,11 @@ def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
         if isinstance(node, exp.Union):  # SQLite's UNION sorts; DISTINCT keeps the order in which rows come
             sql = f"{head}SELECT DISTINCT {listed} FROM ({one} UNION ALL {other}) AS {name}"
         else:
-            match = ", ".join(f"c{place}" for place in range(1, len(types) + 1))
-            word = "EXCEPT" if isinstance(node, exp.Except) else "INTERSECT"
-            sql = f"{head}SELECT {match} FROM (SELECT {listed} FROM ({one}) AS {name}) {word} SELECT {match} FROM ({other})"
+            word = "NOT IN" if isinstance(node, exp.Except) else "IN"
+            key = (
+                f"m_row({', '.join(_key(Typed(f'{name}.c{at}', kind)) for at, kind in enumerate(types, 1))})"
+            )
+            sql = f"{head}SELECT DISTINCT {listed} FROM ({one}) AS {name} WHERE {key} {word} (SELECT {key} FROM ({other}) AS {name})"
     whole = Query(sql, first.names, types)
     order, limit, offset = node.args.get("order"), node.args.get("limit"), node.args.get("offset")
     return whole if order is None and limit is None else _outer(c, whole, order, limit, offset, parent)

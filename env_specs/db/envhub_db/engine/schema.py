@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from sqlglot import exp
 
-from .catalog import ColumnType, Key, StoredTable, TableColumn, column_type
+from .catalog import BLOBS, TEXTS, ColumnType, Key, StoredTable, TableColumn, column_type
 from .changes import Running, default
 from .compiling import Compiler, syntax
 from .contract import Result
@@ -31,6 +31,8 @@ def declared(node: Any) -> ColumnType:
     name = node.this.name
     sizes = [int(str(one.this.this)) for one in node.expressions if isinstance(one, exp.DataTypeParam)]
     values = [str(one.this) for one in node.expressions if isinstance(one, exp.Literal)]
+    if name in ("VARCHAR", "VARBINARY") and not sizes:
+        raise syntax(node, ")")
     return column_type(NAMES.get(name, name.lower()), sizes, name in NAMES and name.startswith("U"), values)
 
 
@@ -54,10 +56,12 @@ def _column(db: Running, c: Compiler, table: StoredTable, node: exp.ColumnDef, p
         elif isinstance(kind, exp.AutoIncrementColumnConstraint):
             column.counts, column.nullable = True, False
         elif isinstance(kind, exp.PrimaryKeyColumnConstraint):
+            _indexable(column)
             _add_key(table, Key("PRIMARY", [column.name], True))
             column.nullable = False
             column.has_default = column.default is not None
         elif isinstance(kind, exp.UniqueColumnConstraint):
+            _indexable(column)
             _add_key(table, Key(_key_name(table, column.name), [column.name], True))
         elif isinstance(kind, exp.DefaultColumnConstraint):
             if isinstance(kind.this, exp.CurrentTimestamp):
@@ -108,12 +112,28 @@ def _add_key(table: StoredTable, key: Key) -> None:
     table.keys.append(key)
 
 
-def _parts(node: Any) -> List[str]:
+def _parts(table: StoredTable, nodes: List[Any]) -> List[str]:
+    """The columns of a key; a text without an end needs a length: `a(10)`."""
     names = []
-    for one in node.expressions:
-        inner = one.this if isinstance(one, (exp.Ordered, exp.ColumnPrefix)) else one
-        names.append(str(inner.this) if isinstance(inner, exp.Anonymous) else inner.name)
+    for one in nodes:
+        inner = one.this if isinstance(one, exp.Ordered) else one
+        bounded = isinstance(inner, (exp.ColumnPrefix, exp.Anonymous))
+        if isinstance(inner, exp.Anonymous):
+            name = str(inner.this)
+        else:
+            name = inner.this.name if isinstance(inner, exp.ColumnPrefix) else inner.name
+        column = table.column(name)
+        if column is not None and not bounded:
+            _indexable(column)
+        names.append(name)
     return names
+
+
+def _indexable(column: TableColumn) -> None:
+    if column.type.name in TEXTS or column.type.name in BLOBS:
+        raise DatabaseError(
+            1170, f"BLOB/TEXT column '{column.name}' used in key specification without a key length"
+        )
 
 
 def _key(table: StoredTable, node: Any, name: str = "") -> Optional[Key]:
@@ -121,14 +141,14 @@ def _key(table: StoredTable, node: Any, name: str = "") -> Optional[Key]:
     if isinstance(node, exp.Constraint):
         return _key(table, node.expressions[0], node.name)
     if isinstance(node, exp.PrimaryKey):
-        return Key("PRIMARY", _parts(node), True)
+        return Key("PRIMARY", _parts(table, node.expressions), True)
     if isinstance(node, exp.UniqueColumnConstraint):
         inner = node.this
-        parts = _parts(inner) if isinstance(inner, exp.Schema) else [inner.name]
+        parts = _parts(table, inner.expressions) if isinstance(inner, exp.Schema) else [inner.name]
         given = inner.this.name if isinstance(inner, exp.Schema) and inner.this is not None else ""
         return Key(name or given or _key_name(table, parts[0]), parts, True)
     if isinstance(node, exp.IndexColumnConstraint):
-        parts = _parts(node)
+        parts = _parts(table, node.expressions)
         return Key(node.name or name or _key_name(table, parts[0]), parts)
     if isinstance(node, (exp.ForeignKey, exp.CheckColumnConstraint)):
         return None
@@ -142,14 +162,6 @@ def _settle(db: Running, table: StoredTable, key: Key) -> None:
         column = table.column(name)
         if column is None:
             raise DatabaseError(1072, f"Key column '{name}' doesn't exist in table")
-        if (
-            column.type.name in ("text", "blob", "longtext", "mediumtext", "longblob")
-            and not key.columns.count("")
-            and key.unique is None
-        ):
-            raise DatabaseError(
-                1170, f"BLOB/TEXT column '{name}' used in key specification without a key length"
-            )
         if key.primary:
             column.nullable = False
             column.has_default = column.default is not None
@@ -333,10 +345,7 @@ def _create_view(db: Running, c: Compiler, node: exp.Create) -> Result:
 def _create_index(db: Running, c: Compiler, node: exp.Create) -> Result:
     index = node.this
     table = stored(c, index.args["table"])
-    names = []
-    for one in index.args["params"].args.get("columns") or []:
-        inner = one.this
-        names.append(str(inner.this) if isinstance(inner, exp.Anonymous) else inner.name)
+    names = _parts(table, index.args["params"].args.get("columns") or [])
     key = Key(index.name, names, bool(node.args.get("unique")))
     _settle(db, table, key)
     _add_key(table, key)

@@ -12,7 +12,7 @@ from .information import default_text, index_rows, key_mark
 from .parsing import Words
 from .patterns import like
 from .sources import missing, refused
-from .variables import VARIABLES
+from .variables import SWITCHES, VARIABLES, mode
 
 Rows = List[Tuple[Any, ...]]
 COLUMNS = ("Field", "Type", "Null", "Key", "Default", "Extra")
@@ -191,7 +191,10 @@ def _show_index(c: Compiler, words: Words, full: bool) -> Result:
 
 def _show_variables(c: Compiler, words: Words, full: bool) -> Result:
     values = {**VARIABLES, **c.session.system}
-    rows: Rows = [(name, str(value)) for name, value in sorted(values.items())]
+    values["sql_mode"] = mode(c.settings)
+    values["autocommit"] = int(c.session.autocommit)
+    on = {name: ("OFF", "ON")[bool(values[name])] for name in SWITCHES}
+    rows: Rows = [(name, str(value)) for name, value in sorted({**values, **on}.items())]
     return Result(("Variable_name", "Value"), _matching(words, rows))
 
 

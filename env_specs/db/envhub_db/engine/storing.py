@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any, Optional
 
 from .catalog import BLOBS, INTEGERS, TEXTS, ColumnType, TableColumn
@@ -20,7 +21,8 @@ def as_text(value: Any, kind: Type) -> str:
     if isinstance(value, str):
         return value
     if kind.kind == DECIMAL:
-        return decimal_text(value, kind.scale)
+        digits = -int(Decimal(repr(value)).as_tuple().exponent) if isinstance(value, float) else 0
+        return decimal_text(value, max(kind.scale, min(digits, 30)))
     if isinstance(value, float):
         return double_text(value) if kind.kind != INT else str(int(value))
     return str(value + (1 << 64) if kind.unsigned and value < 0 else value)
@@ -176,4 +178,4 @@ def type_for(kind: Type) -> ColumnType:
         return ColumnType("double")
     if kind.kind in TEMPORAL:
         return ColumnType(kind.kind, kind.scale or None)
-    return ColumnType("longblob" if kind.raw else "longtext")
+    return ColumnType("blob" if kind.raw else "text")

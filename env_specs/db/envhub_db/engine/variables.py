@@ -34,6 +34,7 @@ VARIABLES: Dict[str, Any] = {
     "version_comment": "EnvHub",
 }
 """Those that statements may read."""
+SWITCHES = ("autocommit", "foreign_key_checks", "sql_safe_updates", "unique_checks")
 READ_ONLY = frozenset(("version", "version_comment", "lower_case_table_names"))
 
 
