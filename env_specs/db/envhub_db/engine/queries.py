@@ -1,0 +1,411 @@
+"""SELECT, UNION, subqueries and common table expressions."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from sqlglot import exp
+
+from .aggregated import aggregates_in
+from .compiling import Compiler, Place, Query, Typed, collated, converted, rule, syntax, truth
+from .errors import DatabaseError
+from .operators import alias
+from .scope import Field, Scope, Source
+from .sources import from_clause
+from .types import NULL, T_INT, T_STRING, Type, merged
+
+SETS = (exp.Union, exp.Except, exp.Intersect)
+
+
+class Item(NamedTuple):
+    """One column of a select list: its name, its node, or what it is already where a star gave it."""
+
+    name: str
+    node: Any
+    field: Optional[Field] = None
+
+
+def query(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
+    """Compile a SELECT, a UNION, or one in parentheses."""
+    if isinstance(node, exp.Subquery):
+        return _wrapped(c, node, parent)
+    if isinstance(node, SETS):
+        return union(c, node, parent)
+    if isinstance(node, exp.Select):
+        return select(c, node, parent)
+    if isinstance(node, (exp.Values, exp.Table)):
+        raise syntax(node)
+    raise syntax(node)
+
+
+def subquery(c: Compiler, node: Any, scope: Scope) -> Query:
+    """Compile a query that stands in an expression, and sees the names around it."""
+    return query(c, node, scope)
+
+
+def _wrapped(c: Compiler, node: exp.Subquery, parent: Optional[Scope]) -> Query:
+    inner = query(c, node.this, parent)
+    order, limit, offset = node.args.get("order"), node.args.get("limit"), node.args.get("offset")
+    if order is None and limit is None:
+        return inner
+    return _outer(c, inner, order, limit, offset, parent)
+
+
+def _outer(c: Compiler, inner: Query, order: Any, limit: Any, offset: Any, parent: Optional[Scope]) -> Query:
+    """ORDER BY and LIMIT around a whole query, by its columns' names."""
+    name = c.name("q")
+    scope = Scope(parent=parent)
+    fields = [
+        Field(one, f"{name}.c{place}", kind, "")
+        for place, (one, kind) in enumerate(zip(inner.names, inner.types), 1)
+    ]
+    scope.sources = [Source("", fields)]
+    keys = [
+        _sort_key(c, one, [Item(f.name, None, f) for f in fields], scope, Place(scope, "order clause"))
+        for one in (order.expressions if order else [])
+    ]
+    tail = f" ORDER BY {', '.join(keys)}" if keys else ""
+    tail += _limit(limit, offset)
+    return Query(
+        f"SELECT * FROM ({inner.sql}) AS {name}{tail}", inner.names, inner.types, limited=limit is not None
+    )
+
+
+def _limit(limit: Any, offset: Any) -> str:
+    def whole(node: Any) -> int:
+        value = node.expression if isinstance(node, (exp.Limit, exp.Offset)) else node
+        if not isinstance(value, exp.Literal) or value.args.get("is_string") or not str(value.this).isdigit():
+            raise syntax(node, value.sql("mysql") if isinstance(value, exp.Expression) else "")
+        return min(int(str(value.this)), (1 << 63) - 1)
+
+    if limit is None:
+        if offset is not None:
+            raise syntax(offset)
+        return ""
+    if not isinstance(limit, exp.Limit):
+        raise syntax(limit)
+    return f" LIMIT {whole(limit)}" + (f" OFFSET {whole(offset)}" if offset is not None else "")
+
+
+# -- WITH -----------------------------------------------------------------------------------------------
+
+
+def with_clause(c: Compiler, node: Any, scope: Scope) -> str:
+    """Compile the common table expressions of a query into its scope; the SQL that goes before the query."""
+    clause = node.args.get("with_") or node.args.get("with")
+    if clause is None:
+        return ""
+    recursive = bool(clause.args.get("recursive"))
+    parts = []
+    for one in clause.expressions:
+        name = c.name("w")
+        columns = [column.name for column in one.args["alias"].args.get("columns") or []]
+        inner = one.this
+        if recursive and isinstance(inner, exp.Union):
+            found = _recursive(c, inner, scope, one.alias, name, columns)
+        else:
+            found = query(c, inner, scope)
+        _define(scope, one.alias, name, columns, found)
+        places = ", ".join(f"c{place}" for place in range(1, len(found.types) + 1))
+        parts.append(f"{name}({places}) AS ({found.sql})")
+    return f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(parts)} "
+
+
+def _define(scope: Scope, alias_name: str, name: str, columns: List[str], found: Query) -> None:
+    if columns and len(columns) != len(found.types):
+        raise DatabaseError(
+            1353,
+            f"In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+        )
+    scope.ctes[alias_name.lower()] = (name, columns or found.names, found.types)
+
+
+def _recursive(
+    c: Compiler, node: exp.Union, scope: Scope, alias_name: str, name: str, columns: List[str]
+) -> Query:
+    first = query(c, node.this, scope)
+    _define(scope, alias_name, name, columns, first)
+    second = query(c, node.expression, scope)
+    _same_width(first, second)
+    word = "UNION" if node.args.get("distinct") else "UNION ALL"
+    return Query(f"{first.sql} {word} {second.sql}", first.names, first.types)
+
+
+# -- UNION ----------------------------------------------------------------------------------------------
+
+
+def _same_width(first: Query, second: Query) -> None:
+    if len(first.types) != len(second.types):
+        raise DatabaseError(1222, "The used SELECT statements have a different number of columns")
+
+
+def _side(c: Compiler, found: Query, types: List[Type], distinct: bool) -> str:
+    name = c.name("q")
+    parts = []
+    for place, (own, kind) in enumerate(zip(found.types, types), 1):
+        value = Typed(f"{name}.c{place}", own)
+        sql = converted(value, kind)
+        parts.append(f"{collated(Typed(sql, kind)) if distinct else sql} AS c{place}")
+    return f"SELECT {', '.join(parts)} FROM ({found.sql}) AS {name}"
+
+
+def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
+    """UNION, EXCEPT and INTERSECT: columns in the types that hold both sides'."""
+    scope = Scope(parent=parent)
+    head = with_clause(c, node, scope)
+    first, second = query(c, node.this, scope), query(c, node.expression, scope)
+    _same_width(first, second)
+    distinct = bool(node.args.get("distinct", True))
+    types = [merged(one, other) for one, other in zip(first.types, second.types)]
+    types = [T_STRING if kind.kind == NULL else kind for kind in types]
+    word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(node)]
+    word += "" if distinct else " ALL"
+    sql = f"{head}{_side(c, first, types, distinct)} {word} {_side(c, second, types, distinct)}"
+    whole = Query(sql, first.names, types)
+    order, limit, offset = node.args.get("order"), node.args.get("limit"), node.args.get("offset")
+    return whole if order is None and limit is None else _outer(c, whole, order, limit, offset, parent)
+
+
+# -- SELECT ---------------------------------------------------------------------------------------------
+
+KNOWN = {
+    "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "distinct", "joins", "with_", "with",
+    "windows", "locks", "operation_modifiers", "hint", "kind",
+}  # fmt: skip
+
+
+def _items(c: Compiler, node: exp.Select, scope: Scope) -> List[Item]:
+    found: List[Item] = []
+    for one in node.expressions:
+        if isinstance(one, exp.Star) or (isinstance(one, exp.Column) and isinstance(one.this, exp.Star)):
+            table = one.table if isinstance(one, exp.Column) else ""
+            sources = [source for source in scope.sources if not table or source.alias == table]
+            if table and not sources:
+                raise DatabaseError(1051, f"Unknown table '{table}'")
+            if not sources:
+                raise DatabaseError(1096, "No tables used")
+            found += [
+                Item(field.name, None, field)
+                for source in sources
+                for field in source.fields
+                if not field.hidden or table
+            ]
+        elif isinstance(one, exp.Alias):
+            found.append(Item(one.alias, one.this))
+        else:
+            found.append(
+                Item(
+                    one.name
+                    if isinstance(one, exp.Column)
+                    else str(one.meta.get("text") or one.sql("mysql")),
+                    one,
+                )
+            )
+    if not found:
+        raise syntax(node)
+    return found
+
+
+def select(c: Compiler, node: exp.Select, parent: Optional[Scope]) -> Query:
+    """Compile a SELECT."""
+    for name, value in node.args.items():
+        if value and name not in KNOWN:
+            raise syntax(value[0] if isinstance(value, list) else value)
+    if node.args.get("kind"):
+        raise syntax(node)
+    scope = Scope(parent=parent)
+    head = with_clause(c, node, scope)
+    tables = from_clause(c, node, scope)
+    scope.windows = {str(one.this.name).lower(): one for one in node.args.get("windows") or []}
+    items = _items(c, node, scope)
+    scope.aliases = {item.name.lower(): item.node for item in reversed(items) if item.node is not None}
+    where = node.args.get("where")
+    conditions = [truth(c.expression(where.this, Place(scope, "where clause")))] if where is not None else []
+
+    group, having, order = node.args.get("group"), node.args.get("having"), node.args.get("order")
+    ordered = order.expressions if order is not None else []
+    keys, rollup = _group_keys(c, group, items, scope)
+    aggregated = any(aggregates_in(item.node) for item in items if item.node is not None)
+    aggregated = (
+        aggregated
+        or (having is not None and aggregates_in(having.this))
+        or any(aggregates_in(one.this) for one in ordered)
+    )
+    if keys or aggregated:
+        scope.grouped, scope.keys = True, [one.sql for one in keys]
+        scope.determined = _determined(scope, [one.sql for one in keys])
+    at = Place(scope, "field list", aggregates=True, windows=True)
+    values = [_item(c, item, at) for item in items]
+    test = ""
+    if having is not None:
+        test = truth(c.expression(having.this, Place(scope, "having clause", aggregates=True)))
+        if not scope.grouped:
+            conditions.append(test)
+            test = ""
+    sorting = [
+        _sort_key(c, one, items, scope, Place(scope, "order clause", aggregates=True, windows=True))
+        for one in ordered
+    ]
+    distinct = node.args.get("distinct")
+    shown = [collated(value) if distinct else value.sql for value in values]
+    columns = ", ".join(f"{sql} AS c{place}" for place, sql in enumerate(shown, 1))
+    body = f"SELECT {'DISTINCT ' if distinct else ''}{columns}{tables}"
+    body += f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    if keys:
+        body += f" GROUP BY {', '.join(map(collated, keys))}"
+    elif test:
+        body, test = (
+            f"SELECT {', '.join(f'c{place}' for place in range(1, len(values) + 1))} FROM ({body.replace(' AS c1', f' AS c1, {test} AS test', 1)}) WHERE test",
+            "",
+        )
+        sorting = []
+    body += f" HAVING {test}" if test else ""
+    body += f" ORDER BY {', '.join(sorting)}" if sorting else ""
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    names, types = [item.name for item in items], [value.type for value in values]
+    if rollup and keys:
+        body = _with_rollup(c, node, parent, keys, body)
+    single = scope.grouped and not keys
+    return Query(
+        head + body + _limit(limit, offset),
+        names,
+        types,
+        limited=limit is not None,
+        single=single or not scope.sources,
+    )
+
+
+def _item(c: Compiler, item: Item, at: Place) -> Typed:
+    if item.field is None:
+        return c.expression(item.node, at)
+    column = exp.column(
+        exp.to_identifier(item.field.name),
+        table=exp.to_identifier(item.field.source) if item.field.source else None,
+    )
+    if at.scope.grouped:
+        return c.expression(column, at)
+    return Typed(item.field.sql, item.field.type)
+
+
+def _determined(scope: Scope, keys: List[str]) -> bool:
+    """Whether every column hangs on what is grouped by: the tables' whole primary keys are there."""
+    for source in scope.sources:
+        primary = source.table.primary if source.table is not None else None
+        if primary is None:
+            return False
+        by_name = {field.name.lower(): field.sql for field in source.fields}
+        if not all(by_name[column.lower()] in keys for column in primary.columns):
+            return False
+    return bool(scope.sources) and bool(keys)
+
+
+def _by_place(node: Any) -> Optional[int]:
+    if isinstance(node, exp.Literal) and not node.args.get("is_string") and str(node.this).isdigit():
+        return int(str(node.this))
+    return None
+
+
+def _group_keys(c: Compiler, group: Any, items: List[Item], scope: Scope) -> tuple[List[Typed], bool]:
+    if group is None:
+        return [], False
+    at = Place(scope, "group statement")
+    keys = []
+    for one in group.expressions:
+        place = _by_place(one)
+        if place is not None:
+            if not 1 <= place <= len(items):
+                raise DatabaseError(1054, f"Unknown column '{place}' in 'group statement'")
+            item = items[place - 1]
+            if item.node is not None and aggregates_in(item.node):
+                raise DatabaseError(1056, f"Can't group on '{item.name}'")
+            keys.append(_item(c, item, at))
+            continue
+        if isinstance(one, exp.Column) and not one.table and scope.local(one.name, "", at.clause) is None:
+            target = scope.aliases.get(one.name.lower())
+            if target is not None and aggregates_in(target):
+                raise DatabaseError(1056, f"Can't group on '{one.name}'")
+            found = alias(c, one.name, at)
+            keys.append(found if found is not None else c.expression(one, at))
+            continue
+        keys.append(c.expression(one, at))
+    for key in keys:
+        if key.literal is not None and key.sql.isdigit():
+            raise DatabaseError(1054, f"Unknown column '{key.sql}' in 'group statement'")
+    return keys, bool(group.args.get("rollup"))
+
+
+def _sort_key(c: Compiler, one: exp.Ordered, items: List[Item], scope: Scope, at: Place) -> str:
+    node = one.this
+    place = _by_place(node)
+    if place is not None:
+        if not 1 <= place <= len(items):
+            raise DatabaseError(1054, f"Unknown column '{place}' in 'order clause'")
+        value = _item(c, items[place - 1], at)
+    elif (
+        isinstance(node, exp.Column)
+        and not node.table
+        and any(item.name.lower() == node.name.lower() for item in items)
+    ):
+        item = next(item for item in items if item.name.lower() == node.name.lower())
+        value = _item(c, item, at)
+    else:
+        value = c.expression(_unaliased(c, node, items, scope), at)
+    return collated(value) + (" DESC" if one.args.get("desc") else "")
+
+
+def _unaliased(c: Compiler, node: Any, items: List[Item], scope: Scope) -> Any:
+    """An expression with the aliases in it replaced by what they stand for, where they are no columns."""
+    names: Dict[str, Any] = {item.name.lower(): item.node for item in items if item.node is not None}
+
+    def swap(one: Any) -> Any:
+        if (
+            isinstance(one, exp.Column)
+            and not one.table
+            and one.name.lower() in names
+            and scope.local(one.name, "", "order clause") is None
+        ):
+            return exp.Paren(this=names[one.name.lower()].copy())
+        return one
+
+    return node.transform(swap)
+
+
+def _with_rollup(c: Compiler, node: exp.Select, parent: Optional[Scope], keys: List[Typed], body: str) -> str:
+    """Groups, with a row of all after each run of them: only for one key, which is what people write."""
+    if len(keys) != 1 or node.args.get("having") or node.args.get("order"):
+        raise DatabaseError(
+            1235, "This version of MySQL doesn't yet support 'ROLLUP over several columns, or with ORDER BY'"
+        )
+    total = node.copy()
+    total.set("group", None)
+    named = node.args["group"].expressions[0]
+    for place, one in enumerate(total.expressions):
+        inner = one.this if isinstance(one, exp.Alias) else one
+        if inner == named:
+            total.expressions[place].replace(exp.Null())
+    whole = select(c, total, parent)
+    ordered = f"{body} ORDER BY {collated(keys[0])}"
+    name = c.name("q")
+    return f"SELECT * FROM ({ordered}) UNION ALL SELECT * FROM ({whole.sql}) AS {name} WHERE EXISTS (SELECT 1 FROM ({body}))"
+
+
+# -- queries in expressions -------------------------------------------------------------------------------
+
+
+@rule(exp.Subquery)
+def scalar(c: Compiler, node: exp.Subquery, at: Place) -> Typed:
+    """A query that stands for a value."""
+    found = subquery(c, node, at.scope)
+    if len(found.types) != 1:
+        raise DatabaseError(1241, "Operand should contain 1 column(s)")
+    if found.single:
+        return Typed(f"({found.sql})", found.types[0])
+    name = c.name("q")
+    return Typed(f"(SELECT m_single({name}.c1) FROM ({found.sql}) AS {name})", found.types[0])
+
+
+@rule(exp.Exists)
+def exists(c: Compiler, node: exp.Exists, at: Place) -> Typed:
+    """EXISTS (…)."""
+
+    return Typed(f"EXISTS ({subquery(c, node.this, at.scope).sql})", T_INT)
