@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from typing import Union
+from typing import Any, Union
 
 from envhub_db.engine import EmbeddedEngine, Limits, Settings
 from envhub_db.errors import InvalidOptions, ServerUnavailable
 from envhub_db.server import ServerEngine
 
 AnyEngine = Union[EmbeddedEngine, ServerEngine]
+
+_engines: dict[tuple[Any, ...], AnyEngine] = {}
+"""The engines of this process, and of the one that it was forked from, which are another's."""
 
 
 def of_this_process(url: str, settings: Settings, limits: Limits) -> AnyEngine:
@@ -25,12 +27,10 @@ def of_this_process(url: str, settings: Settings, limits: Limits) -> AnyEngine:
         InvalidOptions: The address can't be read.
         ServerUnavailable: The server can't be used.
     """
-    return _engine(url, settings, limits, os.getpid())
-
-
-@functools.lru_cache(maxsize=None)
-def _engine(url: str, settings: Settings, limits: Limits, pid: int) -> AnyEngine:
-    return ServerEngine(url, settings, limits) if url else EmbeddedEngine(settings, limits)
+    key = (url, settings, limits, os.getpid())
+    if key not in _engines:
+        _engines[key] = ServerEngine(url, settings, limits) if url else EmbeddedEngine(settings, limits)
+    return _engines[key]
 
 
 def leave(url: str, settings: Settings, limits: Limits) -> None:
@@ -41,7 +41,7 @@ def leave(url: str, settings: Settings, limits: Limits) -> None:
         settings: As in `of_this_process`.
         limits: As in `of_this_process`.
     """
-    engine = _engine(url, settings, limits, os.getpid())
+    engine = _engines.get((url, settings, limits, os.getpid()))
     if isinstance(engine, ServerEngine) and not engine.busy:
         engine.close()
 

@@ -310,6 +310,8 @@ class DBEnv:
         except DatabaseError as error:
             info["error"] = error.number
             text = str(error)
+        if self._faithful:
+            database.execute("COMMIT")  # published: after each statement, so nothing can be rolled back
         info["output_cut"] = len(text) > self._limit
         return words.cut(text, self._limit)
 

@@ -37,8 +37,8 @@ COURSES = Domain(
     Entity("course", "courses", ("courses", "classes", "course list"), (
         key("title", lambda draw: f"{draw.choice(('Introduction to', 'Advanced', 'Topics in', 'Applied', 'Theory of'))} "
             f"{draw.choice(('Statistics', 'Ethics', 'Robotics', 'Anatomy', 'Contracts', 'Rhetoric', 'Optics', 'Genetics', 'Archives', 'Networks', 'Trade', 'Ceramics'))}"),
-        category("term", ("Autumn", "Spring", "Summer"), "in the {} term"),
-        category("level", ("Bachelor", "Master", "Doctoral"), "on {} level"),
+        category("term", ("Autumn", "Winter", "Spring", "Summer", "Holiday"), "in the {} term"),
+        category("level", ("Bachelor", "Master", "Doctoral", "Preparatory", "Diploma"), "on {} level"),
         number("students", 6, 300, "with more than {} students", "with fewer than {} students", "course with the most students",
                "course with the fewest students", ask="number of students"),
         number("room", 10, 399, "in a room with a number above {}", "in a room with a number below {}",

@@ -265,8 +265,8 @@ def group_having(sheets: Sheets, draw: Draw) -> Made | None:
     counts: dict[str, int] = defaultdict(int)
     for row in sheet.rows:
         counts[row[by.name]] += 1
-    least = draw.number(4, 14)
-    if not 1 <= sum(count >= least for count in counts.values()) < len(counts) - 1:
+    least = draw.choice(sorted(counts.values()))
+    if least < 2 or all(count >= least for count in counts.values()):
         return None
     question = draw.choice(
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 import time
 from collections.abc import Sequence
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from envhub_db.server.engine import ServerEngine
 
 _LOST = (0, 1927, 2006, 2013, 2055)
+_BEGINS = ("begin", "start")
+_ENDS = ("commit", "rollback", "create", "alter", "drop", "truncate", "rename")
 _GRACE_S = 2.0
 """The server ends a statement that takes too long by itself; so much later its connection is ended."""
 _EXTRA_STATES = {1114: "HY000", 1142: "42000", 1969: "70100", 2013: "HY000", 3024: "HY000", 4166: "HY000"}
@@ -44,6 +47,7 @@ class ServerDatabase:
         self._begun: list[Any] = []
         self._log: list[str | None] = []
         self._connection: Any = None
+        self._transaction = False
         self._real, self._password = keeper.create()
         self._public = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
         self._connect()
@@ -67,12 +71,17 @@ class ServerDatabase:
             self._connection.commit()
 
     def execute(self, sql: str) -> Result:
-        """Execute one statement and commit what it did."""
+        """Execute one statement, and commit what it did if it is in no transaction that was begun by a statement."""
         self._log.append(sql)
         guard.check(sql, self._limits)
         text = self._public.sub(lambda _: self._real, sql.encode("utf-8", "replace").decode())
+        word = guard.first_word(sql)
+        if word in _BEGINS:
+            self._transaction = True
+        elif word in _ENDS:
+            self._transaction = False
         result = self._run(text)
-        if guard.first_word(sql) == "set":  # limits and the connection's encoding are not the agent's to set
+        if word == "set":  # limits and the connection's encoding are not the agent's to set
             self._set_up(again=True)
         return result
 
@@ -142,18 +151,25 @@ class ServerDatabase:
     # -- the connection -----------------------------------------------------------------------------
 
     def _connect(self) -> None:
+        import pymysql
+
         self._connection = self._keeper.address.connect(
             user=self._real,
             password=self._password,
-            database=self._real,
             read_timeout=self._limits.seconds + _GRACE_S,
             write_timeout=self._limits.seconds + _GRACE_S,
             local_infile=False,
         )
         self._set_up()
+        try:
+            self._connection.select_db(self._real)
+        except pymysql.OperationalError as error:
+            if error.args[0] != 1049:  # its user may have dropped it
+                raise
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
+        self._transaction = False
         if connection is not None:
             quietly_close(connection)
 
@@ -166,9 +182,10 @@ class ServerDatabase:
         settings = [f"{limit}, autocommit = 0, innodb_lock_wait_timeout = 5, lock_wait_timeout = 5"]
         settings.append(f"NAMES utf8mb4 COLLATE {collation}")
         if not again:
+            draw = random.Random(self._settings.seed)
             settings.append(
                 f"sql_mode = '{_sql_mode(self._settings)}', time_zone = '+00:00', group_concat_max_len = 1024, "
-                f"rand_seed1 = {self._settings.seed % 2**31 + 1}, rand_seed2 = {self._settings.seed % 2**29 + 7}"
+                f"rand_seed1 = {draw.getrandbits(30)}, rand_seed2 = {draw.getrandbits(30)}"
             )
             if self._settings.now is not None:
                 settings.append(f"timestamp = UNIX_TIMESTAMP('{self._settings.now:%Y-%m-%d %H:%M:%S}')")
@@ -186,7 +203,8 @@ class ServerDatabase:
             cursor.execute(sql, values)
             result = self._read(cursor)
             cursor.close()
-            self._connection.commit()
+            if not self._transaction:
+                self._connection.commit()
             return result
         except _TooMuch as much:
             _abandon(cursor)
@@ -206,7 +224,8 @@ class ServerDatabase:
         number = error.args[0] if error.args else 0
         if number not in _LOST:
             text = str(error.args[1]) if len(error.args) > 1 else str(error)
-            self._roll_back()
+            if not self._transaction:
+                self._roll_back()
             return DatabaseError(number, self._shown(text), _EXTRA_STATES.get(number, ""))
         self._begin_anew()
         if late:
@@ -239,6 +258,7 @@ class ServerDatabase:
     def _begin_anew(self) -> None:
         """End the connection, with what is executed on it, and open another one."""
         connection, self._connection = self._connection, None
+        self._transaction = False
         if connection is not None:
             self._keeper.kill(connection.thread_id())
             quietly_close(connection)
