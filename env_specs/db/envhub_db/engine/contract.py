@@ -31,12 +31,14 @@ class Settings(NamedTuple):
     Attributes:
         strict: `STRICT_TRANS_TABLES`: values that don't fit a column are errors and are not bent to fit.
         only_full_group_by: `ONLY_FULL_GROUP_BY`: columns must be grouped by or aggregated.
+        commit_each: Each statement is committed at once, as AgentBench's connection does it: a ROLLBACK comes too late.
         now: What `NOW()` says, for the whole episode, so that an episode can be replayed; None: the real clock.
         seed: Of `RAND()` and `UUID()`.
     """
 
     strict: bool = False
     only_full_group_by: bool = True
+    commit_each: bool = False
     now: datetime.datetime | None = datetime.datetime(2024, 1, 1, 12, 0, 0)
     seed: int = 0
 

@@ -146,7 +146,10 @@ class EmbeddedDatabase:
         running.deadline = time.monotonic() + self.limits.seconds
         running.variables = self.session.values
         try:
-            return self._run(self._plan(sql))
+            done = self._run(self._plan(sql))
+            if self.settings.commit_each:
+                self.commit()
+            return done
         except DatabaseError:
             raise
         except (sqlite3.Error, MemoryError, OverflowError, RecursionError) as error:
