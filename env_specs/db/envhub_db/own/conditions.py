@@ -54,18 +54,19 @@ def equal(sheet: Sheet, draw: Draw, prefix: str = "") -> Condition:
     return Condition(field.is_.format(value), sql, lambda row: bool(row[field.name] == value), field)
 
 
-def bound(sheet: Sheet, draw: Draw, role: str = "") -> Condition:
+def bound(sheet: Sheet, draw: Draw, few: bool = False) -> Condition:
     """Draw a condition that a number or a day is more or less than something, which no row has.
 
     Args:
         sheet: The table.
         draw: Draws.
-        role: "number" or "date"; empty: either.
+        few: Few rows meet it; otherwise a fifth at least.
     """
-    fields = [field for field in sheet.entity.fields if field.role in ((role,) if role else ("number", "date"))]
-    field = draw.choice(fields)
+    field = draw.choice([field for field in sheet.entity.fields if field.role in ("number", "date")])
     values = sorted(_comparable(field, row[field.name]) for row in sheet.rows)
-    limit = values[draw.number(len(values) // 5, len(values) * 4 // 5)]
+    more = draw.chance(0.5)
+    place = draw.number(2, 8) if few else draw.number(len(values) // 5, len(values) * 4 // 5)
+    limit = values[-place if few and more else place]
     if field.role == "date":
         limit += datetime.timedelta(days=1)
         while limit in values:
@@ -74,7 +75,6 @@ def bound(sheet: Sheet, draw: Draw, role: str = "") -> Condition:
         limit = Decimal(int(limit)) + 1
         while limit in values:
             limit += 1
-    more = draw.chance(0.5)
     shown = str(limit) if field.role == "date" else f"{limit:f}"
     sql = f"{sheet.value(field)} {'>' if more else '<'} {literal(shown) if field.role == 'date' else shown}"
 

@@ -59,7 +59,7 @@ def lookup(sheets: Sheets, draw: Draw) -> Made | None:
 @kind("other", 1)
 def list_one(sheets: Sheets, draw: Draw) -> Made | None:
     """Which rows meet a condition."""
-    return _listed(sheets.many, draw, draw.choice((equal, bound))(sheets.many, draw))
+    return _listed(sheets.many, draw, equal(sheets.many, draw) if draw.chance(0.5) else bound(sheets.many, draw, few=True))
 
 
 @kind("other", 2)
@@ -96,7 +96,7 @@ def count_two(sheets: Sheets, draw: Draw) -> Made | None:
 
 
 def _counted(sheet: Sheet, draw: Draw, *conditions: Condition) -> Made | None:
-    if _matching(sheet, *conditions) < 3:
+    if _matching(sheet, *conditions) < 5:
         return None
     nouns, words = sheet.entity.nouns, _words(*conditions)
     question = draw.choice(
@@ -321,7 +321,7 @@ def join_count(sheets: Sheets, draw: Draw) -> Made | None:
     one, many = sheets.one, sheets.many
     condition = equal(one, draw, "o.")
     numbers = {row["id"] for row in one.rows if condition.holds(row)}
-    if sum(row[many.extra] in numbers for row in many.rows) < 3 or len(numbers) < 2:
+    if sum(row[many.extra] in numbers for row in many.rows) < 3:
         return None
     whose = f"{sheets.domain.link} {one.entity.nouns} {condition.words}"
     question = draw.choice(
