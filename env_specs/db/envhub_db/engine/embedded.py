@@ -350,7 +350,11 @@ class EmbeddedDatabase:
 def _image(connection: sqlite3.Connection) -> bytes:
     """SQLite's own image of a database in memory."""
     if hasattr(connection, "serialize"):
-        return bytes(connection.serialize())
+        copy = sqlite3.connect(":memory:")  # it asks for the size by a PRAGMA, which is not allowed on the connection itself
+        connection.backup(copy)
+        image = bytes(copy.serialize())
+        copy.close()
+        return image
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "image")
         copy = sqlite3.connect(path)

@@ -212,7 +212,7 @@ FUNCTIONS: Dict[str, Function] = {
     "BIT_LENGTH": Function("s", T_INT, lambda text: len(text.encode()) * 8),
     "CHAR_LENGTH": Function("s", T_INT, len),
     "CONCAT": Function("ss*", T_STRING, _concat),
-    "CONCAT_WS": Function("SSS*", T_STRING, _concat_ws),
+    "CONCAT_WS": Function("SS*", T_STRING, _concat_ws),
     "CONV": Function("sii", T_STRING, texts.convert_base),
     "CRC32": Function("s", UNSIGNED, texts.crc32),
     "ELT": Function("iDD*", T_STRING, texts.elt),
