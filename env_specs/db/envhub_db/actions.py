@@ -97,8 +97,8 @@ def read_classic(text: str, faithful: bool) -> list[Action]:
 
     Args:
         text: What the model wrote.
-        faithful: As published, letter by letter: what does not match ends the episode. Otherwise letter case and
-            blanks don't count, line ends within the statement stay, and what is missing is explained.
+        faithful: As published, letter by letter: what does not match ends the episode. Otherwise letter case
+            and blanks don't count, line ends within the statement stay, and what is missing is explained.
     """
     if faithful:
         return [_published(text)]
@@ -108,13 +108,19 @@ def read_classic(text: str, faithful: bool) -> list[Action]:
         block = _BLOCK.search(text)
         if block and block[1].strip():
             return [Query(block[1].strip())]
-        return [Unclear("`Action: Operation` needs a statement between ```sql and ```, on lines of their own.")]
+        return [
+            Unclear("`Action: Operation` needs a statement between ```sql and ```, on lines of their own.")
+        ]
     if word == "answer":
         found_answers = list(_ANSWER.finditer(text))
         if found_answers:
             return [Commit(answers.first_list(text[found_answers[-1].end() :]))]
         return [Unclear('`Action: Answer` needs a line such as `Final Answer: ["A1", "A2"]`.')]
-    return [Unclear("Write `Action: Operation` and a ```sql block, or `Action: Answer` and `Final Answer: [...]`.")]
+    return [
+        Unclear(
+            "Write `Action: Operation` and a ```sql block, or `Action: Answer` and `Final Answer: [...]`."
+        )
+    ]
 
 
 def _published(text: str) -> Action:
@@ -136,18 +142,16 @@ def published_answer(text: str) -> Commit | None:
 def read_calls(text: str, faithful: bool) -> list[Action]:
     """Read function calls, in order.
 
-    A call is `{"name", "arguments"}`, or such as chat endpoints give: `{"function": {"name", "arguments"}}`, alone, in
-    a list, or as `tool_calls` of a message. Arguments are an object, or its JSON as text. Calls may stand between
-    `<tool_call>` and `</tool_call>` in any text.
+    A call is `{"name", "arguments"}`, or such as chat endpoints give: `{"function": {"name", "arguments"}}`,
+    alone, in a list, or as `tool_calls` of a message. Arguments are an object, or its JSON as text. Calls may
+    stand between `<tool_call>` and `</tool_call>` in any text.
 
     Args:
         text: What the model wrote.
         faithful: As published, the first argument counts whatever its name.
     """
     try:
-        calls = [
-            call for part in _TAGGED.findall(text) or [text] for call in _calls(json.loads(part))
-        ]
+        calls = [call for part in _TAGGED.findall(text) or [text] for call in _calls(json.loads(part))]
     except (ValueError, RecursionError):
         calls = []
     if not calls:

@@ -53,13 +53,14 @@ def first_list(text: str) -> Any:
 def classic(answer: Any, labels: Sequence[str], faithful: bool = True) -> bool:
     """Compare as the first generation: numbers or texts that are equal, or equal sets.
 
-    Published, the text of an answer is evaluated as Python. Here literals of Python are read, and no other expressions.
+    Published, the text of an answer is evaluated as Python. Here literals of Python are read, and no other
+    expressions.
 
     Args:
         answer: The answer, text or a list.
         labels: The right values.
-        faithful: Otherwise the text may be JSON as well, blanks around it don't count, and the values are compared as text
-            (published, a number is never equal to a text where there are several).
+        faithful: Otherwise the text may be JSON as well, blanks around it don't count, and the values are
+            compared as text (published, a number is never equal to a text where there are several).
     """
     values = _items(answer, faithful)
     if len(values) == 1 and len(labels) == 1:
@@ -107,8 +108,8 @@ def fc(answer: Any, labels: Sequence[str], faithful: bool = False) -> bool:
     Args:
         answer: The answer, text or a list.
         labels: The right values.
-        faithful: Otherwise the hole is closed that no value, an empty text and infinity equal zero: the first two are
-            equal to each other alone.
+        faithful: Otherwise the hole is closed that no value, an empty text and infinity equal zero: the first
+            two are equal to each other alone.
     """
     given = _cleaned(answer, faithful)
     wanted = _cleaned(list(labels), faithful)

@@ -1,9 +1,9 @@
 """A digest of what tables hold, as AgentBench takes it, on any engine.
 
-Of each row the first five hexadecimal digits of the MD5 of its values with commas between them; those sorted, with
-commas between them; the MD5 of that. Several tables: their digests sorted, with underscores between them. The rows'
-text is the engine's own (`CONCAT_WS`, which leaves out NULL); the rest is done here, since MySQL cuts `GROUP_CONCAT`
-to 1,024 bytes, which is 170 rows.
+Of each row the first five hexadecimal digits of the MD5 of its values with commas between them; those sorted,
+with commas between them; the MD5 of that. Several tables: their digests sorted, with underscores between
+them. The rows' text is the engine's own (`CONCAT_WS`, which leaves out NULL); the rest is done here, since
+MySQL cuts `GROUP_CONCAT` to 1,024 bytes, which is 170 rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def of_tables(database: Database, tables: Sequence[Table]) -> str:
 
 def _of_table(database: Database, table: Table) -> str:
     columns = ", ".join(quoted(column.name) for column in table.columns)
-    result = database.execute(f"SELECT CONCAT_WS(',', {columns}) FROM {quoted(database.name)}.{quoted(table.name)}")
+    result = database.execute(
+        f"SELECT CONCAT_WS(',', {columns}) FROM {quoted(database.name)}.{quoted(table.name)}"
+    )
     return of_rows(row[0] for row in result.rows)
 
 

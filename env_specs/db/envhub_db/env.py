@@ -37,10 +37,11 @@ _OUT_OF_SYNC = "Commands out of sync; you can't run this command now"
 class DBEnv:
     """A database, and a question about it or a change to be made.
 
-    The reward is 1.0 for the answer that ends the episode with the goal reached, and 0.0 otherwise. `info` has after each
-    step `action` ("query", "commit" or None) and `success`, after statements also `error` (MySQL's number, None where
-    all went well) and `output_cut`, and at the end `status`, which is AgentBench's word in small letters: "completed",
-    "agent_validation_failed", "task_limit_reached" or "task_error".
+    The reward is 1.0 for the answer that ends the episode with the goal reached, and 0.0 otherwise. `info`
+    has after each step `action` ("query", "commit" or None) and `success`, after statements also `error`
+    (MySQL's number, None where all went well) and `output_cut`, and at the end `status`, which is
+    AgentBench's word in small letters: "completed", "agent_validation_failed", "task_limit_reached" or
+    "task_error".
 
     Args:
         shared: What `load_shared` returned; loaded here when None.
@@ -125,9 +126,10 @@ class DBEnv:
         """Load the tasks once for all replicas, and try the server where there is one.
 
         Args:
-            config: `data_dir` (file or folder of DBBench's data, empty for the embedded tasks), `scoring` (see the
-                class), `levels` (keep embedded tasks of these levels only, empty for all), `train_variants` (of each
-                domain so many sets of tables in the train split) and `url` (a server, empty for none).
+            config: `data_dir` (file or folder of DBBench's data, empty for the embedded tasks), `scoring`
+                (see the class), `levels` (keep embedded tasks of these levels only, empty for all),
+                `train_variants` (of each domain so many sets of tables in the train split) and `url` (a
+                server, empty for none).
 
         Raises:
             DataError: The data is missing or wrong.
@@ -171,8 +173,8 @@ class DBEnv:
             options: `task` (with the `id` of a task) or `split` (to draw from, "train" if none).
 
         Returns:
-            The question, and info with `task`, `instruction` (the question alone), `rules` (what an agent should be told
-            of its actions) and, for function calls, `tools`.
+            The question, and info with `task`, `instruction` (the question alone), `rules` (what an agent
+            should be told of its actions) and, for function calls, `tools`.
 
         Raises:
             UnknownTask: There is no such task or split.

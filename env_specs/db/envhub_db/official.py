@@ -4,8 +4,8 @@
     dev.jsonl         validation
     any other         train, such as db_out_new.jsonl, or a file of one's own in the same format
 
-A file has an entry on each line (`.jsonl`), or a list of entries (`.json`). Tasks are called by file and position:
-`dev-0`, `dev-1` and so on. An entry whose tables MySQL can't create is left out.
+A file has an entry on each line (`.jsonl`), or a list of entries (`.json`). Tasks are called by file and
+position: `dev-0`, `dev-1` and so on. An entry whose tables MySQL can't create is left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def load(path: Path, as_published: str = "fc") -> Library:
 
     Args:
         path: File or folder.
-        as_published: The generation whose setup is taken: "fc" stores all cells as texts, "classic" as they are.
+        as_published: The generation whose setup is taken: "fc" stores all cells as texts, "classic" as they
+            are.
 
     Raises:
         DataError: There is no file, or an entry can't be used; says which file, line and key.
@@ -147,7 +148,11 @@ class _Reader:
         content = self._is(table.get("table_info"), dict, f"{key}.table_info")
         listed = self._is(content.get("columns"), list, f"{key}.table_info.columns")
         columns = [
-            self._is(self._is(column, dict, f"{key}.table_info.columns[{n}]").get("name"), str, f"{key}.table_info.columns[{n}].name")
+            self._is(
+                self._is(column, dict, f"{key}.table_info.columns[{n}]").get("name"),
+                str,
+                f"{key}.table_info.columns[{n}].name",
+            )
             for n, column in enumerate(listed)
         ]
         if not columns:
@@ -176,7 +181,9 @@ class _Reader:
         given = self._is(entry.get("answer_md5"), str, "answer_md5")
         if not given:
             if not self._reference(entry):
-                raise self._wrong("answer_md5", "a digest, where there is no sql.query to take it from", given)
+                raise self._wrong(
+                    "answer_md5", "a digest, where there is no sql.query to take it from", given
+                )
             return Change()
         match = _DIGEST.fullmatch(given)
         if match is None:

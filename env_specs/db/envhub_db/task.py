@@ -27,7 +27,8 @@ class Change:
     """What the tables hold at the end decides.
 
     Attributes:
-        digest: The digest (`digests.of_tables`) that they should have; None: the one that the reference makes.
+        digest: The digest (`digests.of_tables`) that they should have; None: the one that the reference
+            makes.
     """
 
     digest: str | None = None

@@ -8,10 +8,10 @@ from envhub_db.task import Task
 _RULES = """\
 You work on a MySQL database to answer a question about what it holds, or to change it as you are asked.
 {actions}
-You see the raw result of each statement: rows as a list of tuples, `[]` where there are none, or MySQL's error.
-More than {limit} characters are cut, so ask for what you need. One statement at a time; each takes effect at once.
-An answer has to be exact: the values alone, as the database has them. When the task was to change the database,
-what you answer does not matter, but answer you must."""
+You see the raw result of each statement: rows as a list of tuples, `[]` where there are none, or MySQL's
+error. More than {limit} characters are cut, so ask for what you need. One statement at a time; each takes
+effect at once. An answer has to be exact: the values alone, as the database has them. When the task was to
+change the database, what you answer does not matter, but answer you must."""
 
 _CLASSIC = """\
 Each time, explain what you think first, then choose exactly one of two actions. To execute a statement:
@@ -24,8 +24,8 @@ Action: Answer
 Final Answer: ["first value", "second value"]"""
 
 _CALLS = """\
-Each time, call a function. execute_sql executes a statement. commit_final_answer answers, as a list of texts, and
-ends the task."""
+Each time, call a function. execute_sql executes a statement. commit_final_answer answers, as a list of texts,
+and ends the task."""
 
 TRUNCATED = "[TRUNCATED]"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT / "env_specs" / "db"), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "env_specs" / "db"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
 
 import db_server
 from envhub_db import DBEnv
@@ -48,9 +48,7 @@ def dbbench(shared_data: Path) -> Path:
 @pytest.fixture(scope="session")
 def library() -> Library:
     """The embedded tasks."""
-    return DBEnv.load_shared(
-        {"data_dir": "", "levels": [], "train_variants": 2, "scoring": "fc", "url": ""}
-    )
+    return DBEnv.load_shared({"data_dir": "", "levels": [], "train_variants": 2, "scoring": "fc", "url": ""})
 
 
 @pytest.fixture

@@ -76,7 +76,12 @@ CALL = {"name": "execute_sql", "arguments": {"query": "SELECT 1"}}
         json.dumps(CALL),
         json.dumps([CALL]),
         json.dumps({"function": CALL, "id": "1", "type": "function"}),
-        json.dumps({"role": "assistant", "tool_calls": [{"function": {**CALL, "arguments": json.dumps(CALL["arguments"])}}]}),
+        json.dumps(
+            {
+                "role": "assistant",
+                "tool_calls": [{"function": {**CALL, "arguments": json.dumps(CALL["arguments"])}}],
+            }
+        ),
         f"I look.\n<tool_call>\n{json.dumps(CALL)}\n</tool_call>",
     ],
 )
@@ -86,7 +91,11 @@ def test_calls_are_found(text: str, faithful: bool) -> None:
 
 def test_all_calls_of_a_turn_are_read_in_order() -> None:
     end = {"name": "commit_final_answer", "arguments": {"answers": ["1"]}}
-    assert read_calls(json.dumps([CALL, CALL, end]), False) == [Query("SELECT 1"), Query("SELECT 1"), Commit(["1"])]
+    assert read_calls(json.dumps([CALL, CALL, end]), False) == [
+        Query("SELECT 1"),
+        Query("SELECT 1"),
+        Commit(["1"]),
+    ]
     tagged = "".join(f"<tool_call>{json.dumps(call)}</tool_call>" for call in (CALL, end))
     assert read_calls(tagged, True) == [Query("SELECT 1"), Commit(["1"])]
 
@@ -106,7 +115,9 @@ def test_published_calls_without_arguments() -> None:
         assert read_calls(json.dumps({"name": name, "arguments": {}}), True) == [Unclear(said, status)]
 
 
-@pytest.mark.parametrize("text", ["hello", "{}", "[]", "null", "[" * 5000, '{"tool_calls": []}', "<tool_call>x</tool_call>"])
+@pytest.mark.parametrize(
+    "text", ["hello", "{}", "[]", "null", "[" * 5000, '{"tool_calls": []}', "<tool_call>x</tool_call>"]
+)
 def test_no_call(text: str) -> None:
     assert read_calls(text, True) == [Unclear(NO_CALL)]
     (unclear,) = read_calls(text, False)

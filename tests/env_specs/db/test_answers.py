@@ -89,7 +89,9 @@ def test_fc(answer: Any, labels: list[str], right: bool, faithful: bool) -> None
     assert fc(answer, labels, faithful) is right
 
 
-@pytest.mark.parametrize("answer", ["", "none", "NULL", "undefined", "nan", "inf", "-Infinity", None, [""], [None]])
+@pytest.mark.parametrize(
+    "answer", ["", "none", "NULL", "undefined", "nan", "inf", "-Infinity", None, [""], [None]]
+)
 def test_published_no_value_is_zero_and_fixed_it_is_not(answer: Any) -> None:
     assert fc(answer, ["0"], faithful=True)
     assert not fc(answer, ["0"], faithful=False)

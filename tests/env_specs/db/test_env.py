@@ -66,7 +66,9 @@ def test_a_question_is_answered(make_env: Make, where: str, data: str) -> None:
     assert info["task"] == {"id": "dev-0", "split": "validation", "type": "other"}
     assert info["instruction"] == "Who won in 1987?" and "Action: Operation" in info["rules"]
     assert "tools" not in info and "Fuji" not in json.dumps(info)
-    seen, reward, terminated, truncated, info = env.step(operation("SELECT Winner FROM Races WHERE Year < 1988"))
+    seen, reward, terminated, truncated, info = env.step(
+        operation("SELECT Winner FROM Races WHERE Year < 1988")
+    )
     assert (seen, reward, terminated, truncated) == ("[('Fuji',)]", 0.0, False, False)
     assert info == {"action": "query", "success": False, "error": None, "output_cut": False}
     seen, _, _, _, info = env.step(operation("SELECT * FROM Nowhere"))
@@ -150,7 +152,9 @@ def test_published_function_calls_have_fifteen_turns(make_env: Make, data: str) 
     env = make_env(data_dir=data, mode="faithful", actions="tools")
     start(env, "dev-1")
     for _ in range(14):
-        assert env.step(json.dumps(call("execute_sql", query="INSERT INTO Races VALUES ('1989', 'Ida')")))[2:4] == (False, False)
+        assert env.step(json.dumps(call("execute_sql", query="INSERT INTO Races VALUES ('1989', 'Ida')")))[
+            2:4
+        ] == (False, False)
     _, reward, terminated, truncated, info = env.step("hello")
     assert (reward, terminated, truncated) == (0.0, False, True)
     assert (info["status"], info["truncated_by"]) == ("task_limit_reached", "rounds")
@@ -158,7 +162,9 @@ def test_published_function_calls_have_fifteen_turns(make_env: Make, data: str) 
     assert env.step(json.dumps(call("commit_final_answer")))[4]["status"] == "task_error"
 
 
-def test_published_each_classic_statement_has_a_connection_of_its_own(make_env: Make, where: str, data: str) -> None:
+def test_published_each_classic_statement_has_a_connection_of_its_own(
+    make_env: Make, where: str, data: str
+) -> None:
     for mode, seen in (("faithful", "[(None,)]"), ("fixed", "[(5,)]")):
         env = make_env(data_dir=data, mode=mode, url=where)
         start(env, "dev-0")
@@ -223,7 +229,7 @@ def test_the_expert_solves_each_kind_of_task(make_env: Make, data: str) -> None:
                         observation, reward, ended, truncated, info = env.step(expert(observation, info))
                         assert not truncated and not info.get("error")
                     assert reward == 1.0, task
-    with pytest.raises(ValueError, match="db.expert=true"):
+    with pytest.raises(ValueError, match=r"db\.expert=true"):
         Expert()("", {})
 
 

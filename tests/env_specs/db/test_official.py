@@ -17,12 +17,20 @@ ENTRY: dict[str, Any] = {
     "label": ["2"],
     "table": {
         "table_name": "Races",
-        "table_info": {"columns": [{"name": "Year", "type": "INT"}, {"name": "Winner", "type": "TEXT"}], "rows": [[1987, "Fuji"]]},
+        "table_info": {
+            "columns": [{"name": "Year", "type": "INT"}, {"name": "Winner", "type": "TEXT"}],
+            "rows": [[1987, "Fuji"]],
+        },
     },
     "add_description": "The name of this table is Races.",
     "type": ["counting"],
 }
-INSERT = {**ENTRY, "type": ["INSERT"], "label": ["INSERT INTO Races VALUES ('1988', 'Eno')"], "answer_md5": ""}
+INSERT = {
+    **ENTRY,
+    "type": ["INSERT"],
+    "label": ["INSERT INTO Races VALUES ('1988', 'Eno')"],
+    "answer_md5": "",
+}
 
 
 def written(folder: Path, *entries: Any, name: str = "dev.jsonl") -> Path:
@@ -35,7 +43,11 @@ def test_files_are_splits(tmp_path: Path) -> None:
     for name in ("dev.jsonl", "standard.jsonl", "db_out_new.jsonl"):
         written(tmp_path, ENTRY, name=name)
     library = official.load(tmp_path)
-    assert [library.split(split)[0].id for split in ("train", "validation", "test")] == ["db_out_new-0", "dev-0", "standard-0"]
+    assert [library.split(split)[0].id for split in ("train", "validation", "test")] == [
+        "db_out_new-0",
+        "dev-0",
+        "standard-0",
+    ]
     assert official.load(tmp_path / "dev.jsonl").split("test") == []
     below = tmp_path / "data" / "dbbench"
     below.mkdir(parents=True)
@@ -138,13 +150,19 @@ def test_a_table_without_rows_has_a_digest(tmp_path: Path, engine: Engine) -> No
 
 def test_several_tables_have_one_digest(tmp_path: Path, engine: Engine) -> None:
     other = {"table_name": "Teams", "table_info": {"columns": [{"name": "Name"}], "rows": [["Zubr"]]}}
-    task = official.load(written(tmp_path, without(INSERT, table=[ENTRY["table"], other]))).find({"id": "dev-0"}).make()
+    task = (
+        official.load(written(tmp_path, without(INSERT, table=[ENTRY["table"], other])))
+        .find({"id": "dev-0"})
+        .make()
+    )
     races, teams = digest_after(task, engine).split("_")
     assert len(races) == len(teams) == 32 and races < teams
 
 
 @pytest.mark.parametrize("generation", ["fc", "classic"])
-def test_dev_is_solved_by_its_labels_and_by_nothing_else(dbbench: Path, engine: Engine, generation: str) -> None:
+def test_dev_is_solved_by_its_labels_and_by_nothing_else(
+    dbbench: Path, engine: Engine, generation: str
+) -> None:
     """All 59 tasks whose tables can be created, on each engine; of 60 dev-5 has a column without a name."""
     library = official.load(dbbench, generation)
     assert list(library.left_out) == ["dev-5"] and len(library) == 59
@@ -165,7 +183,8 @@ def test_dev_is_solved_by_its_labels_and_by_nothing_else(dbbench: Path, engine: 
 
 
 def test_one_file_of_the_labels_is_scored_alike_by_both_generations(dbbench: Path, tmp_path: Path) -> None:
-    """All 60 entries, also the one that can't be created: of its 20 questions each, and of its labels, one answer."""
+    """All 60 entries, also the one that can't be created: of its 20 questions each, and of its labels, one
+    answer."""
     entries = [json.loads(line) for line in (dbbench / "dev.jsonl").read_text("utf-8").splitlines()]
     answers = tmp_path / "answers.json"
     answers.write_text(json.dumps([json.dumps(entry["label"]) for entry in entries]))

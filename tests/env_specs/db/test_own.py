@@ -24,12 +24,25 @@ def some(library: Library, share: int = 12) -> list[Entry]:
 
 
 def test_there_are_enough_of_each_kind(library: Library) -> None:
-    assert {split: len(library.split(split)) for split in SPLITS} == {"train": 840, "validation": 420, "test": 700}
+    assert {split: len(library.split(split)) for split in SPLITS} == {
+        "train": 840,
+        "validation": 420,
+        "test": 700,
+    }
     for split in SPLITS:
         entries = library.split(split)
         assert {entry.level for entry in entries} == {1, 2, 3}
-        assert {entry.type for entry in entries} >= {"other", "counting", "comparison", "ranking", "join", *CHANGES}
-        assert {entry.type for entry in entries} >= {f"aggregation-{name}" for name in ("SUM", "AVG", "MIN", "MAX")}
+        assert {entry.type for entry in entries} >= {
+            "other",
+            "counting",
+            "comparison",
+            "ranking",
+            "join",
+            *CHANGES,
+        }
+        assert {entry.type for entry in entries} >= {
+            f"aggregation-{name}" for name in ("SUM", "AVG", "MIN", "MAX")
+        }
 
 
 def test_no_table_is_in_two_splits(library: Library) -> None:
@@ -45,7 +58,9 @@ def test_no_table_is_in_two_splits(library: Library) -> None:
 
 def test_levels_and_numbers_choose(library: Library) -> None:
     easy = own.library(2, {1})
-    assert 0 < len(easy) < len(library) and {entry.level for split in SPLITS for entry in easy.split(split)} == {1}
+    assert 0 < len(easy) < len(library) and {
+        entry.level for split in SPLITS for entry in easy.split(split)
+    } == {1}
     more = own.library(3, {1, 2, 3})
     ids = [[entry.id for entry in one.split("train")] for one in (library, more)]
     assert len(ids[1]) == 1260 and set(ids[0]) < set(ids[1])
@@ -116,7 +131,12 @@ def test_another_process_makes_the_same() -> None:
     )
     said = {
         subprocess.run(
-            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True, timeout=120
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
         ).stdout
         for seed in ("1", "2")
     }

@@ -1,7 +1,8 @@
-"""The embedded tasks: of our own making, from tables of our own. No file holds them: each is made when it is played.
+"""The embedded tasks: of our own making, from tables of our own, each made when it is played.
 
-Of each domain, variant 0 of its tables is for testing, variant 1 for validation and those from 2 on for training; all of the
-domains that are held out are for testing. So no table is in two splits, and a task's name never changes its meaning.
+Of each domain, variant 0 of its tables is for testing, variant 1 for validation, from 2 on for training; all
+of the domains that are held out are for testing. So no table is in two splits, and a task's name never
+changes its meaning.
 """
 
 from __future__ import annotations

@@ -97,16 +97,42 @@ def category(name: str, values: Sequence[str], is_: str, ask: str = "") -> Field
 
 
 def number(
-    name: str, low: int, high: int, above: str, below: str, most: str, least: str, unit: str = "", ask: str = ""
+    name: str,
+    low: int,
+    high: int,
+    above: str,
+    below: str,
+    most: str,
+    least: str,
+    unit: str = "",
+    ask: str = "",
 ) -> Field:
     """Make a column of integers; no two rows have the same."""
     return Field(
-        name, "number", "INT", lambda draw: draw.number(low, high), ask or name, "", above, below, most, least, unit
+        name,
+        "number",
+        "INT",
+        lambda draw: draw.number(low, high),
+        ask or name,
+        "",
+        above,
+        below,
+        most,
+        least,
+        unit,
     )
 
 
 def amount(
-    name: str, low: int, high: int, above: str, below: str, most: str, least: str, unit: str = "", ask: str = ""
+    name: str,
+    low: int,
+    high: int,
+    above: str,
+    below: str,
+    most: str,
+    least: str,
+    unit: str = "",
+    ask: str = "",
 ) -> Field:
     """Make a column of amounts with two decimals, as texts; no two rows have the same."""
 
@@ -116,7 +142,9 @@ def amount(
     return Field(name, "number", "DECIMAL(12,2)", make, ask or name, "", above, below, most, least, unit)
 
 
-def date(name: str, first: int, last: int, above: str, below: str, most: str, least: str, ask: str = "") -> Field:
+def date(
+    name: str, first: int, last: int, above: str, below: str, most: str, least: str, ask: str = ""
+) -> Field:
     """Make a column of days; no two rows have the same."""
 
     def make(draw: Draw) -> str:

@@ -1,4 +1,4 @@
-"""What tables are filled with: names, titles, codes, numbers, dates. The same name draws the same, in any process."""
+"""What tables are filled with. The same name draws the same, in any process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def words(kind: str) -> tuple[str, ...]:
-    """Return all words of a kind: "first", "last", "adjective", "noun", "city", "country", "street", "firm"."""
+    """Return all words of a kind, such as "first", "last", "city" or "firm"."""
     found = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
     return tuple(found[kind])
 
@@ -58,12 +58,18 @@ class Draw:
         """Return a title, as of a book."""
         adjective, noun, other = self.choice(words("adjective")), *self.sample(words("noun"), 2)
         return self.choice(
-            (f"The {adjective} {noun}", f"{adjective} {noun}", f"The {noun} and the {other}", f"A {noun} of {other}s")
+            (
+                f"The {adjective} {noun}",
+                f"{adjective} {noun}",
+                f"The {noun} and the {other}",
+                f"A {noun} of {other}s",
+            )
         )
 
     def firm(self) -> str:
         """Return the name of a firm."""
-        return f"{self.choice(words('firm'))} {self.choice(('Group', 'Partners', 'Trading', 'Works', 'and Sons'))}"
+        kind = self.choice(("Group", "Partners", "Trading", "Works", "and Sons"))
+        return f"{self.choice(words('firm'))} {kind}"
 
     def address(self) -> str:
         """Return an address in a street."""

@@ -1,7 +1,7 @@
 """Kinds of tasks: functions that make one from the tables of a domain, and what comes out of them.
 
-A function draws; where what it drew asks for nothing, for too much or for something that is not clear, it gives None and is
-asked again. The reference then says what the right answer is, on the embedded engine.
+A function draws; where what it drew asks for nothing, for too much or for something that is not clear, it
+gives None and is asked again. The reference then says what the right answer is, on the embedded engine.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ def insert_like(sheets: Sheets, draw: Draw) -> Made | None:
     )
     sql = (
         f"INSERT INTO {many.quoted} ({columns}) SELECT {chosen} FROM {many.quoted} AS m, {one.quoted} AS o "
-        f"WHERE m.{many.column(entity.key)} = {literal(like)} AND o.{one.column(one.entity.key)} = {literal(whose)}"
+        f"WHERE m.{many.column(entity.key)} = {literal(like)} "
+        f"AND o.{one.column(one.entity.key)} = {literal(whose)}"
     )
     return Made("INSERT", question, sql, joined=True)
 
@@ -90,14 +91,16 @@ def update_some(sheets: Sheets, draw: Draw) -> Made | None:
     sheet, entity = sheets.many, sheets.many.entity
     condition = bound(sheet, draw) if sheet.texts else draw.choice((equal, bound))(sheet, draw)
     if sheet.texts or draw.chance(0.4):
-        field = draw.choice([one for one in entity.of_role("category") if one != condition.field] or [entity.key])
+        field = draw.choice(
+            [one for one in entity.of_role("category") if one != condition.field] or [entity.key]
+        )
         if field == entity.key:
             return None
         value = _new(sheet, field, draw)
         question = draw.choice(
             (
                 f"Set the {field.ask} of all {entity.nouns} {condition.words} to {value}.",
-                f"From now on, {value} shall be the {field.ask} of every one of the {entity.nouns} {condition.words}.",
+                f"From now on, the {field.ask} of all {entity.nouns} {condition.words} shall be {value}.",
             )
         )
         change = literal(value)
@@ -108,7 +111,7 @@ def update_some(sheets: Sheets, draw: Draw) -> Made | None:
         question = draw.choice(
             (
                 f"Raise the {field.ask} of all {entity.nouns} {condition.words} by {step}{unit}.",
-                f"The {field.ask} of the {entity.nouns} {condition.words} goes up by {step}{unit} each. Update them.",
+                f"The {field.ask} of the {entity.nouns} {condition.words} goes up by {step}{unit}.",
             )
         )
         change = f"{sheet.column(field)} + {step}"
@@ -125,12 +128,17 @@ def update_joined(sheets: Sheets, draw: Draw) -> Made | None:
     value = _new(many, field, draw)
     question = draw.choice(
         (
-            f"For every {entity.noun} {sheets.domain.link} the {one.entity.noun} {whose}, set the {field.ask} to {value}.",
+            f"For every {entity.noun} {sheets.domain.link} the {one.entity.noun} {whose}, "
+            f"set the {field.ask} to {value}.",
             f"All {entity.nouns} {sheets.domain.link} {whose} get a new {field.ask}: {value}.",
         )
     )
-    return Made("UPDATE", question, f"UPDATE {many.quoted} SET {many.column(field)} = {literal(value)} "
-                f"WHERE {_refers(sheets, whose)}", joined=True)
+    return Made(
+        "UPDATE",
+        question,
+        f"UPDATE {many.quoted} SET {many.column(field)} = {literal(value)} WHERE {_refers(sheets, whose)}",
+        joined=True,
+    )
 
 
 @kind("DELETE", 1)
@@ -145,7 +153,9 @@ def delete(sheets: Sheets, draw: Draw) -> Made | None:
             f"Please take {name} out of the {entity.nouns}.",
         )
     )
-    return Made("DELETE", question, f"DELETE FROM {sheet.quoted} WHERE {sheet.column(entity.key)} = {literal(name)}")
+    return Made(
+        "DELETE", question, f"DELETE FROM {sheet.quoted} WHERE {sheet.column(entity.key)} = {literal(name)}"
+    )
 
 
 @kind("DELETE", 2)
@@ -176,7 +186,7 @@ def delete_joined(sheets: Sheets, draw: Draw) -> Made | None:
     name = whose[one.entity.key.name]
     question = draw.choice(
         (
-            f"Remove every {entity.noun} {sheets.domain.link} the {one.entity.noun} {name} {condition.words}.",
+            f"Remove every {entity.noun} {sheets.domain.link} {name} {condition.words}.",
             f"Delete the {entity.nouns} {condition.words}, but only those {sheets.domain.link} {name}.",
         )
     )
@@ -186,5 +196,5 @@ def delete_joined(sheets: Sheets, draw: Draw) -> Made | None:
 
 def _refers(sheets: Sheets, name: str) -> str:
     one, many = sheets.one, sheets.many
-    row = f"SELECT {one.column(one.extra)} FROM {one.quoted} WHERE {one.column(one.entity.key)} = {literal(name)}"
-    return f"{many.column(many.extra)} = ({row})"
+    which = f"{one.column(one.entity.key)} = {literal(name)}"
+    return f"{many.column(many.extra)} = (SELECT {one.column(one.extra)} FROM {one.quoted} WHERE {which})"

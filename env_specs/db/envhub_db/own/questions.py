@@ -49,17 +49,22 @@ def lookup(sheets: Sheets, draw: Draw) -> Made | None:
             f"What is the {field.ask}{_unit(field)} of the {sheet.entity.noun} {name}?",
             f"Look up the {sheet.entity.noun} {name}: what is its {field.ask}{_unit(field)}?",
             f"I need the {field.ask}{_unit(field)} of {name}, one of our {sheet.entity.nouns}.",
-            f"Someone asks for the {field.ask}{_unit(field)} of the {sheet.entity.noun} {name}. What do you tell them?",
+            f"Of {name}, one of the {sheet.entity.nouns}, we need the {field.ask}{_unit(field)}.",
         )
     )
-    sql = f"SELECT {sheet.column(field)} FROM {sheet.quoted} WHERE {sheet.column(sheet.entity.key)} = {literal(name)}"
+    where = f"{sheet.column(sheet.entity.key)} = {literal(name)}"
+    sql = f"SELECT {sheet.column(field)} FROM {sheet.quoted} WHERE {where}"
     return Made("other", question, sql)
 
 
 @kind("other", 1)
 def list_one(sheets: Sheets, draw: Draw) -> Made | None:
     """Which rows meet a condition."""
-    return _listed(sheets.many, draw, equal(sheets.many, draw) if draw.chance(0.5) else bound(sheets.many, draw, few=True))
+    return _listed(
+        sheets.many,
+        draw,
+        equal(sheets.many, draw) if draw.chance(0.5) else bound(sheets.many, draw, few=True),
+    )
 
 
 @kind("other", 2)
@@ -80,7 +85,11 @@ def _listed(sheet: Sheet, draw: Draw, *conditions: Condition) -> Made | None:
             f"We look for {entity.nouns} {words}. Name them all by their {entity.key.ask}.",
         )
     )
-    return Made("other", question, f"SELECT {sheet.column(entity.key)} FROM {sheet.quoted} WHERE {_where(*conditions)}")
+    return Made(
+        "other",
+        question,
+        f"SELECT {sheet.column(entity.key)} FROM {sheet.quoted} WHERE {_where(*conditions)}",
+    )
 
 
 @kind("counting", 1)
@@ -120,8 +129,8 @@ def compare_difference(sheets: Sheets, draw: Draw) -> Made | None:
     question = draw.choice(
         (
             f"By how much{_unit(field)} is the {field.ask} of {first} higher than that of {second}?",
-            f"Compare the {entity.nouns} {first} and {second}: how large is the difference of their {field.ask}{_unit(field)}?",
-            f"How much would the {field.ask} of {second} have to grow{_unit(field)} to equal that of {first}?",
+            f"Compare {first} and {second}: how large is the difference of their {field.ask}{_unit(field)}?",
+            f"How much{_unit(field)} must the {field.ask} of {second} grow to equal that of {first}?",
         )
     )
     one = f"(SELECT {sheet.value(field)} FROM {sheet.quoted} WHERE {sheet.column(entity.key)} = "
@@ -186,7 +195,9 @@ def _ranked(sheet: Sheet, draw: Draw, place: int, *conditions: Condition) -> Mad
         )
     )
     where = f" WHERE {_where(*conditions)}" if conditions else ""
-    order = f"ORDER BY {sheet.value(field)} {'DESC' if most else 'ASC'} LIMIT 1" + (f" OFFSET {place}" if place else "")
+    order = f"ORDER BY {sheet.value(field)} {'DESC' if most else 'ASC'} LIMIT 1" + (
+        f" OFFSET {place}" if place else ""
+    )
     return Made("ranking", question, f"SELECT {sheet.column(entity.key)} FROM {sheet.quoted}{where} {order}")
 
 
@@ -230,7 +241,9 @@ def _aggregated(sheet: Sheet, draw: Draw, function: str, names: tuple[str, str])
     )
     value = f"{function}({sheet.value(field)})"
     value = f"ROUND({value}, 2)" if function == "AVG" else value
-    return Made(f"aggregation-{function}", question, f"SELECT {value} FROM {sheet.quoted} WHERE {condition.sql}")
+    return Made(
+        f"aggregation-{function}", question, f"SELECT {value} FROM {sheet.quoted} WHERE {condition.sql}"
+    )
 
 
 @kind("ranking", 3)
@@ -254,7 +267,9 @@ def group_top(sheets: Sheets, draw: Draw) -> Made | None:
     )
     column = sheet.column(by)
     order = f"SUM({sheet.value(field)}) {'DESC' if most else 'ASC'}"
-    return Made("ranking", question, f"SELECT {column} FROM {sheet.quoted} GROUP BY {column} ORDER BY {order} LIMIT 1")
+    return Made(
+        "ranking", question, f"SELECT {column} FROM {sheet.quoted} GROUP BY {column} ORDER BY {order} LIMIT 1"
+    )
 
 
 @kind("comparison", 3)
@@ -306,13 +321,15 @@ def join_lookup(sheets: Sheets, draw: Draw) -> Made | None:
     field = draw.choice([one.entity.key, *one.entity.of_role("number"), *one.entity.of_role("date")])
     question = draw.choice(
         (
-            f"The {many.entity.noun} {name} is {sheets.domain.link} one of our {one.entity.nouns}. "
+            f"The {many.entity.noun} {name} is {sheets.domain.link} one of the {one.entity.nouns}. "
             f"What is the {field.ask} of that {one.entity.noun}?",
-            f"Find out the {field.ask} of the {one.entity.noun} that belongs to the {many.entity.noun} {name}.",
+            f"To which {one.entity.noun} does the {many.entity.noun} {name} belong? Give its {field.ask}.",
         )
     )
     where = f"m.{many.column(many.entity.key)} = {literal(name)}"
-    return Made("join", question, f"SELECT o.{one.column(field)} FROM {sheets.join} WHERE {where}", joined=True)
+    return Made(
+        "join", question, f"SELECT o.{one.column(field)} FROM {sheets.join} WHERE {where}", joined=True
+    )
 
 
 @kind("join", 3)
@@ -346,7 +363,7 @@ def join_top(sheets: Sheets, draw: Draw) -> Made | None:
         return None
     question = draw.choice(
         (
-            f"Which {one.entity.noun} has the highest total {field.ask}, taking all {many.entity.nouns} together? "
+            f"Over all its {many.entity.nouns}, which {one.entity.noun} has the highest total {field.ask}? "
             f"Answer with the {one.entity.key.ask}.",
             f"Add up the {field.ask} of the {many.entity.nouns} of each {one.entity.noun}. "
             f"Give the {one.entity.key.ask} of the one with the largest sum.",

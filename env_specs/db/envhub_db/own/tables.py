@@ -121,7 +121,7 @@ def _rows(fields: Sequence[Field], count: int, draw: Draw) -> list[dict[str, Any
 
 
 def new_value(field: Field, seen: set[Any], draw: Draw) -> Any:
-    """Make a value, of a column whose values are unique one that is new, and add it to those that were seen."""
+    """Make a value; of a column whose values are unique, one that was not seen. It counts as seen then."""
     for _ in range(TRIES):
         value = field.make(draw)
         if field.role not in _UNIQUE or value not in seen:

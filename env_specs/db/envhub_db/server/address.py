@@ -1,9 +1,9 @@
 """Where a server is: `mysql://user:password@host:3306/?unix_socket=/path&tls=true`.
 
-PyMySQL connects: pure Python of 47 KB, for Python 3.9 and newer, without requirements. A worker executes one statement
-at a time and waits for it, so an asyncio driver (asyncmy, aiomysql) would gain nothing, and a compiled one (mysqlclient)
-would need a compiler and the server's headers to save microseconds of a round trip. The module is only imported where
-a server is asked for.
+PyMySQL connects: pure Python of 47 KB, for Python 3.9 and newer, without requirements. A worker executes one
+statement at a time and waits for it, so an asyncio driver (asyncmy, aiomysql) would gain nothing, and a
+compiled one (mysqlclient) would need a compiler and the server's headers to save microseconds of a round
+trip. The module is only imported where a server is asked for.
 """
 
 from __future__ import annotations
@@ -86,13 +86,24 @@ class Address:
         try:
             import pymysql
         except ImportError:
-            raise InvalidOptions("url needs PyMySQL: pip install 'envhub[serve]' has it, or pip install pymysql") from None
-        where = {"unix_socket": self.unix_socket} if self.unix_socket else {"host": self.host, "port": self.port}
+            raise InvalidOptions(
+                "url needs PyMySQL: pip install 'envhub[serve]' has it, or pip install pymysql"
+            ) from None
+        where = (
+            {"unix_socket": self.unix_socket} if self.unix_socket else {"host": self.host, "port": self.port}
+        )
         encryption = {"ssl": _tls()} if self.tls else {"ssl_disabled": True}
         who = {"user": self.user, "password": self.password}
         try:
             return pymysql.connect(
-                **{"charset": "utf8mb4", "connect_timeout": CONNECT_TIMEOUT_S, **where, **encryption, **who, **settings}
+                **{
+                    "charset": "utf8mb4",
+                    "connect_timeout": CONNECT_TIMEOUT_S,
+                    **where,
+                    **encryption,
+                    **who,
+                    **settings,
+                }
             )
         except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a login needs `cryptography`
             raise ServerUnavailable(f"the database server {self} can't be used: {error}") from error

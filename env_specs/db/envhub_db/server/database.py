@@ -29,8 +29,9 @@ _EXTRA_STATES = {1114: "HY000", 1142: "42000", 1969: "70100", 2013: "HY000", 302
 class ServerDatabase:
     """A database that only its own user works on. See `envhub_db.engine.Database`.
 
-    Whatever the database is called on the server, statements and results have its public name. A snapshot is the tables
-    that there were in the beginning and the statements since: they are executed again, and what comes out is compared.
+    Whatever the database is called on the server, statements and results have its public name. A snapshot is
+    the tables that there were in the beginning and the statements since: they are executed again, and what
+    comes out is compared.
 
     Args:
         engine: Whose it is.
@@ -71,7 +72,7 @@ class ServerDatabase:
             self._connection.commit()
 
     def execute(self, sql: str) -> Result:
-        """Execute one statement, and commit what it did if it is in no transaction that was begun by a statement."""
+        """Execute one statement, and commit what it did unless a statement began a transaction."""
         self._log.append(sql)
         guard.check(sql, self._limits)
         text = self._public.sub(lambda _: self._real, sql.encode("utf-8", "replace").decode())
@@ -119,14 +120,18 @@ class ServerDatabase:
         self._keeper.empty(self._real)
         self._connect()
         self._log = []
-        self.load([Table(name, [Column(*c) for c in columns], rows) for name, columns, rows in state["tables"]])
+        self.load(
+            [Table(name, [Column(*c) for c in columns], rows) for name, columns, rows in state["tables"]]
+        )
         for sql in state["log"]:
             try:
                 self.reconnect() if sql is None else self.execute(sql)
             except DatabaseError:
                 pass  # as it was the first time
         if self._digest() != state["digest"]:
-            raise ServerUnavailable("the statements of this episode gave other tables when they were executed again")
+            raise ServerUnavailable(
+                "the statements of this episode gave other tables when they were executed again"
+            )
 
     def fork(self) -> ServerDatabase:
         """A second database that is as this one is now."""
@@ -177,15 +182,17 @@ class ServerDatabase:
         """Set the session's variables; again: those alone that keep this connection usable and bounded."""
         seconds = self._limits.seconds
         mariadb = self._keeper.mariadb
-        limit = f"max_statement_time = {seconds}" if mariadb else f"max_execution_time = {int(seconds * 1000)}"
+        limit = (
+            f"max_statement_time = {seconds}" if mariadb else f"max_execution_time = {int(seconds * 1000)}"
+        )
         collation = "utf8mb4_unicode_520_nopad_ci" if mariadb else "utf8mb4_0900_ai_ci"
         settings = [f"{limit}, autocommit = 0, innodb_lock_wait_timeout = 5, lock_wait_timeout = 5"]
         settings.append(f"NAMES utf8mb4 COLLATE {collation}")
         if not again:
             draw = random.Random(self._settings.seed)
             settings.append(
-                f"sql_mode = '{_sql_mode(self._settings)}', time_zone = '+00:00', group_concat_max_len = 1024, "
-                f"rand_seed1 = {draw.getrandbits(30)}, rand_seed2 = {draw.getrandbits(30)}"
+                f"sql_mode = '{_sql_mode(self._settings)}', time_zone = '+00:00', "
+                f"group_concat_max_len = 1024, rand_seed1 = {draw.getrandbits(30)}, rand_seed2 = {draw.getrandbits(30)}"
             )
             if self._settings.now is not None:
                 settings.append(f"timestamp = UNIX_TIMESTAMP('{self._settings.now:%Y-%m-%d %H:%M:%S}')")
@@ -214,7 +221,9 @@ class ServerDatabase:
             _abandon(cursor)
             late = time.monotonic() - started >= self._limits.seconds
             raise self._failed(error, late) from None
-        except BaseException:  # the step's time limit, or bytes that are no UTF-8: what comes next is not known
+        except (
+            BaseException
+        ):  # the step's time limit, or bytes that are no UTF-8: what comes next is not known
             _abandon(cursor)
             self._begin_anew()
             raise
@@ -229,7 +238,9 @@ class ServerDatabase:
             return DatabaseError(number, self._shown(text), _EXTRA_STATES.get(number, ""))
         self._begin_anew()
         if late:
-            return DatabaseError(3024, "Query execution was interrupted, maximum statement execution time exceeded")
+            return DatabaseError(
+                3024, "Query execution was interrupted, maximum statement execution time exceeded"
+            )
         return DatabaseError(2013, "Lost connection to MySQL server during query")
 
     def _read(self, cursor: Any) -> Result:
@@ -278,7 +289,7 @@ class _TooMuch(Exception):
 
 
 def _abandon(cursor: Any) -> None:
-    """Leave what is unread of a result unread, which PyMySQL would read when the cursor is closed or collected."""
+    """Leave the rest of a result unread: PyMySQL would read it when the cursor is closed or collected."""
     if cursor._result is not None:
         cursor._result.unbuffered_active = False
     cursor.connection = None

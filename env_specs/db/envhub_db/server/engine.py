@@ -11,13 +11,13 @@ from envhub_db.server.keeper import Keeper
 
 
 class ServerEngine:
-    """Opens databases on a server. One process has one, for all its replicas; it must not be taken over a fork.
+    """Opens databases on a server. A process has one for all its replicas, and a forked one makes its own.
 
     Args:
         url: Where the server is, see `Address`.
         settings: How statements are judged and what the clock says.
-        limits: What one statement may take. `database_bytes` is not enforced: a server's disk is bounded by a quota of
-            its own; a statement that changes more than `result_rows` rows is undone.
+        limits: What one statement may take. `database_bytes` is not enforced: a server's disk is bounded by a
+            quota of its own; a statement that changes more than `result_rows` rows is undone.
 
     Raises:
         InvalidOptions: The address can't be read, or PyMySQL is not installed.

@@ -1,8 +1,8 @@
 """Which statements reach a server.
 
-What a user may do is up to its privileges; this is about what no privilege covers. An XA transaction would outlive its
-connection, and statements made of text or compound ones could begin one. MySQL has no compound statements outside of
-routines either.
+What a user may do is up to its privileges; this is about what no privilege covers. An XA transaction would
+outlive its connection, and statements made of text or compound ones could begin one. MySQL has no compound
+statements outside of routines either.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _SPACE = re.compile(r"(?:\s+|/\*(?![!M]).*?\*/|--(?:[ \t].*?)?(?:\n|\Z)|#.*?(?:\
 _WORD = re.compile(r"[A-Za-z_]+")
 _KNOWN = frozenset(
     """
-    alter analyze begin call change check checksum commit create delete desc describe do drop explain flush grant handler
-    help insert install kill load lock optimize purge release rename repair replace reset revoke rollback savepoint select
-    set show shutdown start table truncate uninstall unlock update use values with
+    alter analyze begin call change check checksum commit create delete desc describe do drop explain flush
+    grant handler help insert install kill load lock optimize purge release rename repair replace reset revoke
+    rollback savepoint select set show shutdown start table truncate uninstall unlock update use values with
     """.split()
 )
 _NOT_HERE = frozenset("xa prepare execute deallocate if case loop while repeat for declare".split())
@@ -44,10 +44,11 @@ def check(sql: str, limits: Limits) -> None:
     if not sql[start:].strip(" ;\t\r\n"):
         raise DatabaseError(1065, "Query was empty")
     if word not in _KNOWN:
+        line = sql[:start].count("\n") + 1
         raise DatabaseError(
             1064,
-            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for "
-            f"the right syntax to use near '{sql[start:][:80]}' at line {sql[:start].count(chr(10)) + 1}",
+            "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server "
+            f"version for the right syntax to use near '{sql[start:][:80]}' at line {line}",
         )
 
 

@@ -1,9 +1,9 @@
 """Who makes databases and users on a server, and sees to it that none are left behind.
 
-A keeper has a name that is drawn at random, `envhub_` and 12 hexadecimal digits, and holds the server's lock (`GET_LOCK`)
-of that name as long as it is connected. All that it makes begins with that name. The server itself frees the lock when
-the keeper's process ends, however it ends. So who finds such a database and gets the lock of its name knows that nobody
-uses it any more, on this machine or any other.
+A keeper has a name that is drawn at random, `envhub_` and 12 hexadecimal digits, and holds the server's lock
+(`GET_LOCK`) of that name as long as it is connected. All that it makes begins with that name. The server
+itself frees the lock when the keeper's process ends, however it ends. So who finds such a database and gets
+the lock of its name knows that nobody uses it any more, on this machine or any other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _GRANTED = (
     "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW, "
     "CREATE TEMPORARY TABLES"
 )
-"""What a user may do in its own database. Nowhere else may it do anything: no FILE, no PROCESS, no routines, no events."""
+"""What a user may do in its own database. Nowhere else may it do anything: no FILE, no PROCESS, no routines,
+no events."""
 _CONNECTIONS = 3
 """Of one user at a time: one is used, one may be about to end."""
 _LOST = (0, 1053, 1927, 2006, 2013, 2055)
@@ -65,7 +66,8 @@ class Keeper:
         collation = "utf8mb4_unicode_520_nopad_ci" if self.mariadb else "utf8mb4_0900_ai_ci"
         self._run(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4 COLLATE {collation}")
         self._run(
-            f"CREATE USER '{name}'@'{self._host}' IDENTIFIED BY '{password}' WITH MAX_USER_CONNECTIONS {_CONNECTIONS}"
+            f"CREATE USER '{name}'@'{self._host}' IDENTIFIED BY '{password}' "
+            f"WITH MAX_USER_CONNECTIONS {_CONNECTIONS}"
         )
         pattern = name.replace("_", "\\_")
         self._run(f"GRANT {_GRANTED} ON `{pattern}`.* TO '{name}'@'{self._host}'")
