@@ -99,7 +99,7 @@ COURSES = Domain(
             key(
                 "title",
                 lambda draw: (
-                    f"{draw.choice(('Introduction to', 'Advanced', 'Topics in', 'Applied', 'Theory of'))} "
+                    f"{draw.choice(('Introduction to', 'Advanced', 'Topics in', 'Applied', 'Theory of', 'History of', 'Seminar in'))} "
                     f"{draw.choice(SUBJECTS)}"
                 ),
             ),

@@ -190,10 +190,9 @@ class ServerDatabase:
         settings.append(f"NAMES utf8mb4 COLLATE {collation}")
         if not again:
             draw = random.Random(self._settings.seed)
-            settings.append(
-                f"sql_mode = '{_sql_mode(self._settings)}', time_zone = '+00:00', "
-                f"group_concat_max_len = 1024, rand_seed1 = {draw.getrandbits(30)}, rand_seed2 = {draw.getrandbits(30)}"
-            )
+            settings.append(f"rand_seed1 = {draw.getrandbits(30)}, rand_seed2 = {draw.getrandbits(30)}")
+            settings.append(f"sql_mode = '{_sql_mode(self._settings)}', time_zone = '+00:00'")
+            settings.append("group_concat_max_len = 1024")
             if self._settings.now is not None:
                 settings.append(f"timestamp = UNIX_TIMESTAMP('{self._settings.now:%Y-%m-%d %H:%M:%S}')")
         with self._connection.cursor() as cursor:
