@@ -8,6 +8,7 @@ from envhub_db.own.draw import Draw, words
 SUBJECTS = (
     "Statistics Ethics Robotics Anatomy Contracts Rhetoric Optics Genetics Archives Networks Trade".split()
 )
+FORMS = ("Introduction to", "Advanced", "Topics in", "Applied", "Theory of", "History of", "Seminar in")
 GROUNDS = ("Acres", "Fields", "Orchard", "Hill Farm", "Meadows")
 
 CLINIC = Domain(
@@ -98,10 +99,7 @@ COURSES = Domain(
         (
             key(
                 "title",
-                lambda draw: (
-                    f"{draw.choice(('Introduction to', 'Advanced', 'Topics in', 'Applied', 'Theory of', 'History of', 'Seminar in'))} "
-                    f"{draw.choice(SUBJECTS)}"
-                ),
+                lambda draw: f"{draw.choice(FORMS)} {draw.choice(SUBJECTS)}",
             ),
             category("term", ("Autumn", "Winter", "Spring", "Summer", "Holiday"), "in the {} term"),
             category("level", ("Bachelor", "Master", "Doctoral", "Preparatory", "Diploma"), "on {} level"),
