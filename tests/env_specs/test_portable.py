@@ -11,6 +11,7 @@ PACKAGES: dict[str, set[str]] = {
     "echo": set(),
     "frozenlake": {"numpy"},
     "alfworld": set(),
+    "db": {"pymysql", "sqlglot"},
     "webshop": {"numpy", "rapidfuzz"},
 }
 """What each may import beside itself and the standard library."""

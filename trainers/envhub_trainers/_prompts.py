@@ -83,7 +83,7 @@ def answers_allowed(env: EnvInfo, most: int | None) -> int | None:
 
 def usual_form(env: str) -> str:
     """The form of actions that suits an environment best."""
-    return "fenced" if env == "frozenlake" else "react"
+    return {"frozenlake": "fenced", "db": "raw"}.get(env, "react")
 
 
 def shown(observation: Any) -> str:
@@ -182,6 +182,21 @@ class FrozenLake:
 
 
 @dataclass(frozen=True, slots=True)
+class Ruled:
+    """For environments that say their own rules when an episode begins, and read a model's whole answer."""
+
+    def system(self, env: EnvInfo, form: Form) -> None:
+        """Nothing is told beforehand: the rules come with the first observation."""
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        if view.problem:
+            return f"Your answer could not be used: {view.problem}. Nothing has changed; answer again."
+        rules = view.info.get("rules") if view.turn == 0 else None
+        return f"{rules}\n\n{shown(view.observation)}" if rules else shown(view.observation)
+
+
+@dataclass(frozen=True, slots=True)
 class Bare:
     """The observation and nothing else: for models that are trained on an environment from scratch."""
 
@@ -197,6 +212,7 @@ PROMPTS: dict[str, type[Prompt]] = {
     "generic": Generic,
     "webshop": WebShop,
     "frozenlake": FrozenLake,
+    "db": Ruled,
     "bare": Bare,
 }
 """The prompts that can be named in a configuration."""
