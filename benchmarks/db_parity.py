@@ -124,12 +124,22 @@ class MariaDB:
     def __init__(self, socket: Path) -> None:
         import pymysql
 
-        self._connect = lambda **more: pymysql.connect(unix_socket=str(socket), charset="utf8mb4", **more)
+        decoders = {**pymysql.converters.decoders, **dict.fromkeys((7, 10, 12), self._moment)}
+        where = {"unix_socket": str(socket), "charset": "utf8mb4", "conv": {**pymysql.converters.encoders, **decoders}}
+        self._connect = lambda **more: pymysql.connect(**where, **more)
         self._root = self._connect(user="root", autocommit=True)
         with self._root.cursor() as cursor:
             cursor.execute("CREATE USER agent@localhost")
             cursor.execute("GRANT ALL ON `db`.* TO agent@localhost")
         self._connection: Any = None
+
+    @staticmethod
+    def _moment(text: str) -> Any:
+        """A date as MySQL's own connector has it: None where Python has no such date."""
+        import pymysql.converters
+
+        found = pymysql.converters.convert_datetime(text) if len(text) > 10 else pymysql.converters.convert_date(text)
+        return None if isinstance(found, str) else found
 
     def open(self, table: Table) -> None:
         """Begin anew with one table."""
@@ -235,6 +245,29 @@ def unordered(results: list[Any]) -> list[Any]:
     return [sorted(result) if isinstance(result, list) else result for result in results]
 
 
+WIDTH = re.compile(r"\b((?:tiny|small|medium|big)?int)\((?!1\))\d+\)")
+
+
+def known(statements: Sequence[str], ours: Outcome, theirs: Outcome) -> bool:
+    """Whether all that differs is what MySQL 8 documents otherwise than MariaDB does.
+
+    Whole numbers have no display width (`int`, not `int(11)`). A derived table without an alias is error 1248, not 1064.
+    A change may not read its own table in a subquery (error 1093); what follows from that is not compared.
+    """
+    if 1093 in ours.results:
+        return True
+    if ours.digest != theirs.digest:
+        return False
+    for sql, one, other in zip(statements, ours.results, theirs.results, strict=True):
+        if one == 1248 and other == 1064 and re.search(r"\bFROM\s*\(", sql, re.I):
+            continue
+        if isinstance(other, list):
+            other = [tuple(WIDTH.sub(r"\1", value) for value in row) for row in other]
+        if one != other:
+            return False
+    return True
+
+
 class Comparison:
     """Both engines on one table after the other."""
 
@@ -245,7 +278,7 @@ class Comparison:
         self._table: Table | None = None
 
     def compare(self, script: str, table: Table, seed: int) -> tuple[str, list[str], Outcome, Outcome]:
-        """Run a script on a table: "exact", "order", "open" or "differs", its statements, and both outcomes."""
+        """Run a script on a table: "exact", "order", "MySQL 8", "open" or "differs", its statements, and both outcomes."""
         statements = filled(script, bindings(table, seed))
         fresh = self._fresh or table is not self._table
         theirs = outcome(self.reference, statements, table, fresh)
@@ -258,6 +291,10 @@ class Comparison:
     def _judge(self, statements: list[str], table: Table, ours: Outcome, theirs: Outcome) -> str:
         self._fresh = True
         same_rows = ours.digest == theirs.digest and unordered(ours.results) == unordered(theirs.results)
+        if same_rows and not any(re.search(r"\bORDER\b", one, re.I) for one in statements):
+            return "order"
+        if known(statements, ours, theirs):
+            return "MySQL 8"
         verdict = "differs"
         for order in (list(reversed(table.rows)), random.Random(1).sample(list(table.rows), len(table.rows))):
             again = outcome(self.reference, statements, table._replace(rows=order), True)
@@ -313,11 +350,12 @@ def report(both: Comparison, half: str, lines: list[str], tables: list[Table], s
                 differing[line] += 1
                 examples.setdefault(line, (statements, ours, theirs))
     judged = counts.total() - counts["open"]
-    share = (counts["exact"] + counts["order"]) / max(1, judged)
+    share = (counts["exact"] + counts["order"] + counts["MySQL 8"]) / max(1, judged)
     print(
         f"{half}: {len(lines)} scripts x {len(tables)} tables = {counts.total()}: {share:.2%} agree "
-        f"({counts['exact']} exactly, {counts['order']} but for an order that is open; {counts['differs']} differ; "
-        f"{counts['open']} more are left open by SQL) in {time.monotonic() - begun:.0f} s"
+        f"({counts['exact']} exactly, {counts['order']} but for an order that is open, {counts['MySQL 8']} where MySQL 8 "
+        f"differs from MariaDB; {counts['differs']} differ; {counts['open']} more are left open by SQL) "
+        f"in {time.monotonic() - begun:.0f} s"
     )
     for line, count in differing.most_common(show):
         statements, ours, theirs = examples[line]

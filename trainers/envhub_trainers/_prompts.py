@@ -183,17 +183,24 @@ class FrozenLake:
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """For environments that say their own rules when an episode begins, and read a model's whole answer."""
+    """For environments that read a model's whole answer and say their own rules, with the first observation."""
 
-    def system(self, env: EnvInfo, form: Form) -> None:
-        """Nothing is told beforehand: the rules come with the first observation."""
+    example: str = "Action: Operation\n```sql\nSHOW TABLES\n```"
+
+    def system(self, env: EnvInfo, form: Form) -> str | None:
+        """What it is told beforehand: nothing in the form `raw`, for the rules say it all."""
+        return None if form.name == "raw" else form.instruction.format(example=self.example)
 
     def message(self, view: View) -> str:
         """What it is told before its next answer."""
         if view.problem:
-            return f"Your answer could not be used: {view.problem}. Nothing has changed; answer again."
-        rules = view.info.get("rules") if view.turn == 0 else None
-        return f"{rules}\n\n{shown(view.observation)}" if rules else shown(view.observation)
+            return f"Your answer could not be used: {view.problem}. Nothing was done; answer again."
+        parts = [view.info.get("rules"), shown(view.observation)]
+        if "tools" in view.info:
+            functions = "\n".join(msgspec.json.encode(tool).decode() for tool in view.info["tools"])
+            call = '<tool_call>{"name": ..., "arguments": {...}}</tool_call>'
+            parts.insert(1, f"The functions:\n{functions}\nA call is written {call}.")
+        return "\n\n".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,11 +90,16 @@ def test_environments_without_a_prompt_of_their_own_get_the_generic_one():
     assert (usual_form("chess"), usual_form("frozenlake"), usual_form("db")) == ("react", "fenced", "raw")
 
 
-def test_a_database_says_its_own_rules_first():
+def test_a_database_says_its_own_rules_first(url):
     teller = prompt("auto", "db")
+    info, _ = served(url, "echo")
+    assert teller.system(info, FORMS["raw"]) is None
+    assert teller.example in teller.system(info, FORMS["fenced"])
     first = {"rules": "One statement at a time."}
     assert teller.message(View("How many?", first, 0, 16)) == "One statement at a time.\n\nHow many?"
     assert teller.message(View("[(3,)]", {}, 1, 15, previous="How many?")) == "[(3,)]"
+    tools = {**first, "tools": [{"type": "function", "function": {"name": "execute_sql"}}]}
+    assert '"execute_sql"' in teller.message(View("How many?", tools, 0, 16))
     refused = teller.message(View("How many?", first, 0, 16, "it is empty"))
     assert "it is empty" in refused and "How many?" not in refused
 

@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from .errors import DatabaseError
-from .numbers import number
-from .types import WIDE, rounded
+from .numbers import number, quotient
 
 
 class First:
@@ -109,11 +108,7 @@ class ExactAverage(ExactSum):
 
     def finalize(self) -> Any:
         """The mean."""
-        return (
-            float(rounded(WIDE.divide(Decimal(self.total), self.count), min(30, self.scale + 4)))
-            if self.count
-            else None
-        )
+        return quotient(self.total, self.count, min(30, self.scale + 4)) if self.count else None
 
 
 class Variance:

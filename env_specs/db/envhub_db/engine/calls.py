@@ -397,6 +397,15 @@ def cast(c: Compiler, node: exp.Cast, at: Place) -> Typed:
     raise syntax(to, str(to.sql("mysql")))
 
 
+@rule(exp.Interval)
+def which(c: Compiler, node: exp.Interval, at: Place) -> Typed:
+    """INTERVAL(value, …), which looks like an interval to a grammar."""
+    inner = node.this
+    if node.args.get("unit") is not None or not isinstance(inner, exp.Tuple):
+        raise syntax(node)
+    return _interval_of(c, [c.expression(one, at) for one in inner.expressions], exp.Anonymous(this="INTERVAL"), at)
+
+
 @rule(exp.Extract)
 def extract(c: Compiler, node: exp.Extract, at: Place) -> Typed:
     """EXTRACT(unit FROM value)."""

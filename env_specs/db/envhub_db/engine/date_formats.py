@@ -220,15 +220,14 @@ def read(text: Any, pattern: Any, kind: str) -> Any:
         return None
     if kind == "time":
         return duration_text(((hour * 60 + minute) * 60 + second) * 1_000_000 + micro)
+    year, month, day = found.get("year", 0), found.get("month", 0), found.get("day", 0)
+    if "yearday" in found and year and not (month and day):
+        first = datetime.datetime(year, 1, 1, hour, minute, second, micro)
+        when = first + datetime.timedelta(days=found["yearday"] - 1)
+        return date_text(when) if kind == "date" else datetime_text(when)
     try:
-        when = datetime.datetime(
-            found.get("year", 0), found.get("month", 0), found.get("day", 0), hour, minute, second, micro
-        )
+        when = datetime.datetime(year or 2000, month, day, hour, minute, second, micro)
     except ValueError:
-        if "yearday" in found and found.get("year"):
-            when = datetime.datetime(found["year"], 1, 1, hour, minute, second, micro) + datetime.timedelta(
-                days=found["yearday"] - 1
-            )
-        else:
-            return None  # a date with zeros in it: NO_ZERO_IN_DATE
-    return date_text(when) if kind == "date" else datetime_text(when)
+        return None  # a month or day of 0, or one that there is not: NO_ZERO_IN_DATE
+    text = date_text(when) if kind == "date" else datetime_text(when)
+    return text if year else "0000" + text[4:]

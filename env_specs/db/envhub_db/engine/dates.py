@@ -166,37 +166,28 @@ def to_time(value: Any, digits: int | None = None) -> Any:
 
 
 def week(when: datetime.date, mode: int) -> Tuple[int, int]:
-    """Year and week of a day by MySQL's mode."""
-    monday_first, year_wide, first_full = bool(mode & 1), bool(mode & 2), bool(mode & 4)
-    if not monday_first:
-        first_full = not first_full
-    first_weekday = (lambda day: day.weekday()) if monday_first else (lambda day: (day.weekday() + 1) % 7)
-    # `first_full`: week 1 has four or more days of the year (with monday first) or begins with the first such weekday
-    iso_like = first_full if monday_first else not first_full
+    """Year and week of a day by MySQL's mode: odd modes begin weeks on Monday, 2, 3, 6 and 7 count from 1.
+
+    In modes 1, 3, 4 and 6 week 1 is the first with four days of the year, in the others the first that begins in it.
+    """
+    monday_first, from_one = bool(mode & 1), bool(mode & 2)
+    four_days = monday_first != bool(mode & 4)
+
+    def begin(year: int) -> datetime.date:
+        new_year = datetime.date(year, 1, 1)
+        into = new_year.weekday() if monday_first else (new_year.weekday() + 1) % 7
+        if four_days and into <= 3:
+            return new_year - datetime.timedelta(days=into)
+        return new_year + datetime.timedelta(days=(7 - into) % 7)
+
     year = when.year
-
-    def begin(of: int) -> datetime.date:
-        new_year = datetime.date(of, 1, 1)
-        into = first_weekday(new_year)
-        if iso_like != monday_first:
-            whole = (7 - into) % 7
-            return new_year + datetime.timedelta(days=whole)
-        return (
-            new_year - datetime.timedelta(days=into)
-            if into <= 3
-            else new_year + datetime.timedelta(days=7 - into)
-        )
-
-    start = begin(year)
-    if when < start:
-        if not year_wide:
+    if when < begin(year):
+        if not from_one:
             return year, 0
         year -= 1
-        start = begin(year)
-    elif year_wide and year < 9999 and when >= begin(year + 1):
+    elif from_one and year < 9999 and when >= begin(year + 1):
         year += 1
-        start = begin(year)
-    return year, (when - start).days // 7 + 1
+    return year, (when - begin(year)).days // 7 + 1
 
 
 def days_since_zero(when: datetime.date) -> int:
@@ -219,7 +210,10 @@ def part(value: Any, name: str) -> Any:
         }[name]
     read = moment(value)
     if not read:
-        return None
+        without_year = re.match(r"0000-(\d\d)-(\d\d)", value) if isinstance(value, str) else None
+        if without_year is None or name not in ("YEAR", "MONTH", "DAY"):
+            return None
+        return {"YEAR": 0, "MONTH": int(without_year[1]), "DAY": int(without_year[2])}[name]
     when = read[0]
     if name == "WEEK":
         return week(when.date(), 0)[1]

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, NamedTuple
 from . import date_formats, dates, patterns, texts
 from .numbers import number, whole
 from .running import check_size
-from .types import INT, STRING, T_DATE, T_DATETIME, T_DOUBLE, T_INT, T_STRING, T_TIME, Type
+from .types import DOUBLE, INT, STRING, T_DATE, T_DATETIME, T_DOUBLE, T_INT, T_STRING, T_TIME, Type
 
 
 class Function(NamedTuple):
@@ -211,12 +211,17 @@ FUNCTIONS: Dict[str, Function] = {
     "BIT_COUNT": Function("i", T_INT, lambda value: bin(value & (1 << 64) - 1).count("1")),
     "BIT_LENGTH": Function("s", T_INT, lambda text: len(text.encode()) * 8),
     "CHAR_LENGTH": Function("s", T_INT, len),
+<<<<<<< HEAD
     "CONCAT": Function("ss*", T_STRING, _concat),
     "CONCAT_WS": Function("SS*", T_STRING, _concat_ws),
+=======
+    "CONCAT": Function("s?s*", T_STRING, _concat),
+    "CONCAT_WS": Function("SS?S*", T_STRING, _concat_ws),
+>>>>>>> db
     "CONV": Function("sii", T_STRING, texts.convert_base),
     "CRC32": Function("s", UNSIGNED, texts.crc32),
     "ELT": Function("iDD*", T_STRING, texts.elt),
-    "FIELD": Function("DDD*", T_INT, texts.field),
+    "FIELD": Function("DD?D*", T_INT, texts.field),
     "FIND_IN_SET": Function("ss", T_INT, texts.find_in_set),
     "HEX": Function("d", T_STRING, texts.hex_of),
     "INSERT": Function("siis", T_STRING, texts.insert),
@@ -224,7 +229,7 @@ FUNCTIONS: Dict[str, Function] = {
     "LEFT": Function("si", T_STRING, texts.left),
     "LENGTH": Function("s", T_INT, lambda text: len(text.encode())),
     "LOCATE": Function("ss?i", T_INT, texts.locate),
-    "LOWER": Function("s", T_STRING, str.lower),
+    "LOWER": Function("s", T_STRING, texts.lower),
     "LPAD": Function("sis", T_STRING, _lpad),
     "LTRIM": Function("s", T_STRING, lambda text: text.lstrip(" ")),
     "MD5": Function("s", T_STRING, texts.md5),
@@ -253,7 +258,7 @@ FUNCTIONS: Dict[str, Function] = {
     "SUBSTRING": Function("si?i", T_STRING, texts.substring),
     "SUBSTRING_INDEX": Function("ssi", T_STRING, texts.substring_index),
     "UNHEX": Function("s", Type(STRING, exact=True, raw=True), texts.unhex),
-    "UPPER": Function("s", T_STRING, str.upper),
+    "UPPER": Function("s", T_STRING, texts.upper),
     # numbers
     "ACOS": Function("n", T_DOUBLE, _inside("acos")),
     "ASIN": Function("n", T_DOUBLE, _inside("asin")),
@@ -268,7 +273,7 @@ FUNCTIONS: Dict[str, Function] = {
     "LOG": Function("n?n", T_DOUBLE, _logarithm),
     "LOG10": Function("n", T_DOUBLE, _positive(math.log10)),
     "LOG2": Function("n", T_DOUBLE, _positive(math.log2)),
-    "PI": Function("", T_DOUBLE, lambda: math.pi),
+    "PI": Function("", Type(DOUBLE, 6), lambda: math.pi),
     "POW": Function("nn", T_DOUBLE, _power),
     "RADIANS": Function("n", T_DOUBLE, _one("radians")),
     "SIGN": Function("n", T_INT, lambda value: (value > 0) - (value < 0)),

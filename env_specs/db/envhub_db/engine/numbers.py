@@ -124,12 +124,22 @@ def truncate(value: Any, digits: Any, exact: int) -> Any:
     return float(scaled)
 
 
+def kept_digits(scale: int) -> int:
+    """How many digits MySQL computes where it shows so many: it cuts at a multiple of nine."""
+    return (scale + 8) // 9 * 9
+
+
+def quotient(first: Any, second: Any, scale: int) -> float:
+    """An exact quotient, cut after the digits that MySQL keeps."""
+    exact = WIDE.divide(Decimal(first) if isinstance(first, Decimal) else Decimal(repr(first)), Decimal(repr(second)))
+    return float(exact.quantize(Decimal(1).scaleb(-kept_digits(scale)), ROUND_DOWN, WIDE))
+
+
 def divide(first: Any, second: Any, scale: int) -> Any:
-    """`/` of exact numbers, to so many digits; NULL where the divisor is 0."""
+    """`/` of exact numbers, which shows so many digits; NULL where the divisor is 0."""
     if first is None or second is None or second == 0:
         return None
-    exact = WIDE.divide(Decimal(repr(first)), Decimal(repr(second)))
-    return float(rounded(exact, scale))
+    return quotient(first, second, scale)
 
 
 def divide_whole(first: Any, second: Any) -> Any:

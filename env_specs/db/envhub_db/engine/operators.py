@@ -140,9 +140,10 @@ def hexadecimal(c: Compiler, node: exp.HexString, at: Place) -> Typed:
 
 @rule(exp.BitString)
 def bits(c: Compiler, node: exp.BitString, at: Place) -> Typed:
-    """b'101'."""
+    """b'101': bytes as well."""
     value = int(str(node.this) or "0", 2)
-    return Typed(str(value), T_INT, value)
+    text = value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big").decode("utf-8", "replace")
+    return Typed(quoted(text), Type(STRING, exact=True, raw=True), text)
 
 
 @rule(exp.National)

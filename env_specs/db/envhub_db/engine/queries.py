@@ -139,13 +139,12 @@ def _same_width(first: Query, second: Query) -> None:
         raise DatabaseError(1222, "The used SELECT statements have a different number of columns")
 
 
-def _side(c: Compiler, found: Query, types: List[Type], distinct: bool) -> str:
+def _side(c: Compiler, found: Query, types: list[Type]) -> str:
     name = c.name("q")
-    parts = []
-    for place, (own, kind) in enumerate(zip(found.types, types), 1):
-        value = Typed(f"{name}.c{place}", own)
-        sql = converted(value, kind)
-        parts.append(f"{collated(Typed(sql, kind)) if distinct else sql} AS c{place}")
+    parts = [
+        f"{converted(Typed(f'{name}.c{place}', own), kind)} AS c{place}"
+        for place, (own, kind) in enumerate(zip(found.types, types), 1)
+    ]
     return f"SELECT {', '.join(parts)} FROM ({found.sql}) AS {name}"
 
 
@@ -158,9 +157,19 @@ def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
     distinct = bool(node.args.get("distinct", True))
     types = [merged(one, other) for one, other in zip(first.types, second.types)]
     types = [T_STRING if kind.kind == NULL else kind for kind in types]
-    word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(node)]
-    word += "" if distinct else " ALL"
-    sql = f"{head}{_side(c, first, types, distinct)} {word} {_side(c, second, types, distinct)}"
+    one, other = _side(c, first, types), _side(c, second, types)
+    if isinstance(node, exp.Union) and not distinct:
+        sql = f"{head}{one} UNION ALL {other}"
+    else:
+        name = c.name("q")
+        values = [collated(Typed(f"{name}.c{place}", kind)) for place, kind in enumerate(types, 1)]
+        listed = ", ".join(f"{value} AS c{place}" for place, value in enumerate(values, 1))
+        if isinstance(node, exp.Union):  # SQLite's UNION sorts; DISTINCT keeps the order in which rows come
+            sql = f"{head}SELECT DISTINCT {listed} FROM ({one} UNION ALL {other}) AS {name}"
+        else:
+            match = ", ".join(f"c{place}" for place in range(1, len(types) + 1))
+            word = "EXCEPT" if isinstance(node, exp.Except) else "INTERSECT"
+            sql = f"{head}SELECT {match} FROM (SELECT {listed} FROM ({one}) AS {name}) {word} SELECT {match} FROM ({other})"
     whole = Query(sql, first.names, types)
     order, limit, offset = node.args.get("order"), node.args.get("limit"), node.args.get("offset")
     return whole if order is None and limit is None else _outer(c, whole, order, limit, offset, parent)

@@ -6,9 +6,23 @@ import hashlib
 import zlib
 from typing import Any
 
-from .collation import compare, fold, sort_key
+from .collation import compare, find, sort_key
 from .numbers import number
 from .types import decimal_text
+
+
+def upper(text: str) -> str:
+    """`UPPER`: character by character, so that the length stays."""
+    if text.isascii():
+        return text.upper()
+    return "".join(char.upper() if len(char.upper()) == 1 else char for char in text)
+
+
+def lower(text: str) -> str:
+    """`LOWER`."""
+    if text.isascii():
+        return text.lower()
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
 def left(text: str, count: int) -> str:
@@ -50,7 +64,7 @@ def locate(part: str, text: str, start: int = 1) -> int:
     """`LOCATE`: the position of a text in another, 0 where it is not; case and accents don't count."""
     if start < 1 or start > len(text) + 1:
         return 0
-    return fold(text).find(fold(part), start - 1) + 1
+    return find(part, text, start - 1) + 1
 
 
 def instr(text: str, part: str) -> int:

@@ -11,6 +11,8 @@ import re
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Callable, NamedTuple
 
+from .errors import DatabaseError
+
 INT, DECIMAL, DOUBLE, STRING, NULL = "int", "decimal", "double", "string", "null"
 DATE, DATETIME, TIME = "date", "datetime", "time"
 NUMBERS = frozenset((INT, DECIMAL, DOUBLE))
@@ -23,7 +25,7 @@ class Type(NamedTuple):
 
     Attributes:
         kind: One of the names above.
-        scale: Digits behind the point of a `DECIMAL`, or of the seconds of a time.
+        scale: Digits behind the point of a `DECIMAL`, of the seconds of a time, or of a double that is shown with as many.
         unsigned: Of a whole number: it cannot be negative, and 2**64-1 fits.
         exact: Of a string: compared byte by byte (`_bin`, `BINARY`), not by collation.
         raw: Of a string: it is bytes to a client (`BINARY`, `BLOB`).
@@ -145,6 +147,8 @@ def _unsigned(value: Any) -> Any:
 
 
 def _whole(value: Any) -> Any:
+    if isinstance(value, float) and abs(value) >= 1 << 63:
+        raise DatabaseError(1690, "BIGINT value is out of range")
     return int(value) if isinstance(value, float) and value == value and abs(value) < 1e300 else value
 
 
@@ -153,7 +157,7 @@ def shown(kind: Type) -> Callable[[Any], Any] | None:
     if kind.kind == DECIMAL:
         return lambda value: rounded(value, kind.scale)
     if kind.kind == DOUBLE:
-        return float
+        return (lambda value: round(value, kind.scale)) if kind.scale else float
     if kind.kind == INT:
         return _unsigned if kind.unsigned else _whole
     if kind.raw:
