@@ -183,7 +183,7 @@ class FrozenLake:
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """For environments that read a model's whole answer and say their own rules, with the first observation."""
+    """For environments that read a whole answer and say their own rules, with the first observation."""
 
     example: str = "Action: Operation\n```sql\nSHOW TABLES\n```"
 

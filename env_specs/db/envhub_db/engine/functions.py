@@ -211,13 +211,8 @@ FUNCTIONS: Dict[str, Function] = {
     "BIT_COUNT": Function("i", T_INT, lambda value: bin(value & (1 << 64) - 1).count("1")),
     "BIT_LENGTH": Function("s", T_INT, lambda text: len(text.encode()) * 8),
     "CHAR_LENGTH": Function("s", T_INT, len),
-<<<<<<< HEAD
-    "CONCAT": Function("ss*", T_STRING, _concat),
-    "CONCAT_WS": Function("SS*", T_STRING, _concat_ws),
-=======
     "CONCAT": Function("s?s*", T_STRING, _concat),
     "CONCAT_WS": Function("SS?S*", T_STRING, _concat_ws),
->>>>>>> db
     "CONV": Function("sii", T_STRING, texts.convert_base),
     "CRC32": Function("s", UNSIGNED, texts.crc32),
     "ELT": Function("iDD*", T_STRING, texts.elt),
