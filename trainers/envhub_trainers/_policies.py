@@ -26,6 +26,7 @@ Policy = Callable[[Any, dict[str, Any]], Any | Awaitable[Any]]
 
 EXPERTS = {
     "alfworld": "alfworld/envhub_alfworld/expert.py:Expert",
+    "db": "db/envhub_db/expert.py:Expert",
     "frozenlake": "frozenlake/envhub_frozenlake/planner.py:Planner",
     "webshop": "webshop/envhub_webshop/buyer.py:ScriptedBuyer",
 }

@@ -83,7 +83,7 @@ def answers_allowed(env: EnvInfo, most: int | None) -> int | None:
 
 def usual_form(env: str) -> str:
     """The form of actions that suits an environment best."""
-    return "fenced" if env == "frozenlake" else "react"
+    return {"frozenlake": "fenced", "db": "raw"}.get(env, "react")
 
 
 def shown(observation: Any) -> str:
@@ -182,6 +182,28 @@ class FrozenLake:
 
 
 @dataclass(frozen=True, slots=True)
+class Ruled:
+    """For environments that read a whole answer and say their own rules, with the first observation."""
+
+    example: str = "Action: Operation\n```sql\nSHOW TABLES\n```"
+
+    def system(self, env: EnvInfo, form: Form) -> str | None:
+        """What it is told beforehand: nothing in the form `raw`, for the rules say it all."""
+        return None if form.name == "raw" else form.instruction.format(example=self.example)
+
+    def message(self, view: View) -> str:
+        """What it is told before its next answer."""
+        if view.problem:
+            return f"Your answer could not be used: {view.problem}. Nothing was done; answer again."
+        parts = [view.info.get("rules"), shown(view.observation)]
+        if "tools" in view.info:
+            functions = "\n".join(msgspec.json.encode(tool).decode() for tool in view.info["tools"])
+            call = '<tool_call>{"name": ..., "arguments": {...}}</tool_call>'
+            parts.insert(1, f"The functions:\n{functions}\nA call is written {call}.")
+        return "\n\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
 class Bare:
     """The observation and nothing else: for models that are trained on an environment from scratch."""
 
@@ -197,6 +219,7 @@ PROMPTS: dict[str, type[Prompt]] = {
     "generic": Generic,
     "webshop": WebShop,
     "frozenlake": FrozenLake,
+    "db": Ruled,
     "bare": Bare,
 }
 """The prompts that can be named in a configuration."""

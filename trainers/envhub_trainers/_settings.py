@@ -97,7 +97,7 @@ class RolloutTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Labels of the sessions, to find them in the hubs' records."""
 
     prompt: str = "auto"
-    """How observations become messages: auto, generic, webshop, frozenlake, bare, or `module:Class`."""
+    """How observations become messages: auto, generic, webshop, frozenlake, db, bare, or `module:Class`."""
     actions: str = "auto"
     """How answers name actions: auto, raw, react, fenced, json, or `module:function`."""
     chat_template: str | None = None

@@ -66,12 +66,18 @@ def _weight(char: str) -> str:
 _TABLE = {code: _weight(chr(code)) for code in range(128)}
 
 
-@lru_cache(maxsize=20_000)
 def sort_key(text: str) -> str:
     """A text's place in the order: equal keys are equal text, and keys compare as the texts do."""
+    return _kept_key(text) if len(text) <= 256 else _key(text)
+
+
+def _key(text: str) -> str:
     if text.isascii():
         return text.translate(_TABLE)
     return "".join(map(_weight, text))
+
+
+_kept_key = lru_cache(maxsize=20_000)(_key)
 
 
 def compare(first: str, second: str) -> int:

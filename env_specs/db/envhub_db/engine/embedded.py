@@ -20,7 +20,7 @@ from .contract import Result, Settings, Table, Value
 from .dates import datetime_text
 from .errors import DatabaseError
 from .limits import Limits
-from .parsing import parse
+from .parsing import LONGEST_KEPT, parse
 from .running import running
 from .schema import make
 from .statements import Direct, Plan, Select, plan
@@ -175,7 +175,7 @@ class EmbeddedDatabase:
             return known
         compiler = Compiler(self.catalog, self.settings, self.session, self.name)
         made = plan(compiler, tree)
-        if isinstance(made, Select) and compiler.kept:
+        if isinstance(made, Select) and compiler.kept and len(sql) <= LONGEST_KEPT:
             _plans[key] = made
             if len(_plans) > KEPT:
                 _plans.popitem(last=False)

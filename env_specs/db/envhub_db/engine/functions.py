@@ -52,6 +52,11 @@ def _replace(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+def _hex(value: Any) -> str:
+    check_size(2 * len(value) if isinstance(value, str) else 0)
+    return texts.hex_of(value)
+
+
 def _repeat(text: str, count: int) -> str:
     check_size(len(text) * max(0, count))
     return text * max(0, count)
@@ -218,7 +223,7 @@ FUNCTIONS: Dict[str, Function] = {
     "ELT": Function("iDD*", T_STRING, texts.elt),
     "FIELD": Function("DD?D*", T_INT, texts.field),
     "FIND_IN_SET": Function("ss", T_INT, texts.find_in_set),
-    "HEX": Function("d", T_STRING, texts.hex_of),
+    "HEX": Function("d", T_STRING, _hex),
     "INSERT": Function("siis", T_STRING, texts.insert),
     "INSTR": Function("ss", T_INT, texts.instr),
     "LEFT": Function("si", T_STRING, texts.left),

@@ -18,8 +18,10 @@ from .words import RESERVED
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements that it leaves to us
 
 KEPT = 2_000
-KEPT_CHARS = 4_000_000
-"""How many parsed statements a process keeps, and of what length together."""
+KEPT_CHARS = 300_000
+LONGEST_KEPT = 4_000
+"""How many parsed statements a process keeps, of what length together, and of what length one; a tree takes a hundred times
+its text."""
 DEEPEST = 80
 """Parentheses within each other; MySQL's own parser ends at a depth that depends on its stack."""
 CLAUSES = {
@@ -376,6 +378,8 @@ def parse(sql: str) -> Parsed:
         tree = _parse(sql)
     except RecursionError:
         raise DatabaseError(1436, "Thread stack overrun: the statement is nested too deeply") from None
+    if len(sql) > LONGEST_KEPT:
+        return tree
     _kept[sql] = tree
     _kept_chars += len(sql)
     while len(_kept) > KEPT or _kept_chars > KEPT_CHARS:

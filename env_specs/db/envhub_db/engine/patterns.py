@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, List
 
 from .collation import fold
 from .errors import DatabaseError
 from .numbers import number
+from .regexps import Expression, slow
+from .running import check_size, check_time
 from .types import double_text
+
+LONGEST_KEPT = 256
+"""Patterns up to this length are kept compiled."""
 
 
 def as_text(value: Any) -> Any:
@@ -23,24 +28,46 @@ def as_text(value: Any) -> Any:
     )
 
 
-@lru_cache(maxsize=2_000)
-def _like(pattern: str, escape: str, exact: bool) -> re.Pattern[str]:
-    parts, place = [], 0
-    while place < len(pattern):
-        char = pattern[place]
-        if char == escape and escape and place + 1 < len(pattern):
-            place += 1
+class Likeness:
+    """A pattern of LIKE: pieces of text between its `%`, matched one after the other and never back."""
+
+    def __init__(self, pattern: str, escape: str, exact: bool) -> None:
+        pieces: List[List[str]] = [[]]
+        place = 0
+        while place < len(pattern):
             char = pattern[place]
-            parts.append(re.escape(char if exact else fold(char)))
-        elif char == "%":
-            if not parts or parts[-1] != ".*":
-                parts.append(".*")
-        elif char == "_":
-            parts.append(".")
-        else:
-            parts.append(re.escape(char if exact else fold(char)))
-        place += 1
-    return re.compile("".join(parts), re.S)
+            if char == escape and escape and place + 1 < len(pattern):
+                place += 1
+                char = pattern[place]
+                pieces[-1].append(re.escape(char if exact else fold(char)))
+            elif char == "%":
+                pieces.append([])
+            else:
+                pieces[-1].append("." if char == "_" else re.escape(char if exact else fold(char)))
+            place += 1
+        texts = ["".join(piece) for piece in pieces]
+        self._first = re.compile(texts[0], re.S)
+        self._whole = len(texts) == 1
+        self._middle = [re.compile(text, re.S) for text in texts[1:-1] if text]
+        self._last = re.compile(texts[-1], re.S)
+        self._last_length = len(pieces[-1])
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is like the pattern."""
+        begun = self._first.match(text)
+        if begun is None or self._whole:
+            return begun is not None and begun.end() == len(text)
+        at = begun.end()
+        for piece in self._middle:
+            found = piece.search(text, at)
+            if found is None:
+                return False
+            at = found.end()
+        end = len(text) - self._last_length
+        return end >= at and self._last.fullmatch(text, end) is not None
+
+
+_likeness = lru_cache(maxsize=2_000)(Likeness)
 
 
 def like(text: Any, pattern: Any, escape: Any, exact: int) -> Any:
@@ -48,7 +75,8 @@ def like(text: Any, pattern: Any, escape: Any, exact: int) -> Any:
     if text is None or pattern is None or escape is None:
         return None
     text, pattern = as_text(text), as_text(pattern)
-    return int(bool(_like(pattern, escape, bool(exact)).fullmatch(text if exact else fold(text))))
+    make = _likeness if len(pattern) <= LONGEST_KEPT else Likeness
+    return int(make(pattern, escape, bool(exact)).fits(text if exact else fold(text)))
 
 
 POSIX = {
@@ -57,13 +85,16 @@ POSIX = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=2_000)
-def expression(pattern: str, flags: str = "") -> re.Pattern[str]:
+def expression(pattern: str, flags: str = "") -> Expression:
     """A regular expression of MySQL's as one of Python's.
 
     Raises:
         DatabaseError: 3685 and its like: it is not one.
     """
+    return _expression(pattern, flags) if len(pattern) <= LONGEST_KEPT else _compiled(pattern, flags)
+
+
+def _compiled(pattern: str, flags: str = "") -> Expression:
     if pattern == "":
         raise DatabaseError(3685, "Illegal argument to a regular expression.")
     text = re.sub(r"\[:(\w+):\]", lambda found: POSIX.get(found[1], found[0]), pattern)
@@ -75,9 +106,12 @@ def expression(pattern: str, flags: str = "") -> re.Pattern[str]:
     if "n" in flags:
         mode |= re.DOTALL
     try:
-        return re.compile(text, mode)
+        return Expression(re.compile(text, mode), slow(text))
     except (re.error, RecursionError, OverflowError) as error:
         raise DatabaseError(3692, f"Incorrect description of a regular expression: {error}.") from None
+
+
+_expression = lru_cache(maxsize=2_000)(_compiled)
 
 
 def matches(text: Any, pattern: Any, exact: int) -> Any:
@@ -97,14 +131,15 @@ def replace(text: Any, pattern: Any, by: Any, start: Any = 1, which: Any = 0, fl
     if None in (text, pattern, by, start, which, flags):
         return None
     text, by = as_text(text), as_text(by)
-    pieces, last = [], 0
+    pieces, last, size = [], 0, len(text)
     for place, found in enumerate(_occurrences(text, as_text(pattern), start, flags), 1):
         if which and place != which:
             continue
-        pieces += [
-            text[last : found.start()],
-            re.sub(r"[$\\](\d)", lambda one: found.group(int(one[1])) or "", by),
-        ]
+        new = re.sub(r"[$\\](\d)", lambda one, found=found: found.group(int(one[1])) or "", by)
+        size += len(new)
+        check_size(size)
+        check_time()
+        pieces += [text[last : found.start()], new]
         last = found.end()
     return "".join(pieces) + text[last:]
 
