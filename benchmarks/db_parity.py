@@ -1,14 +1,16 @@
 """How far the embedded engine and a real MariaDB agree on statements that agents write.
 
-    python benchmarks/db_parity.py ../shared/data/agentbench/data/dbbench/dev.jsonl [--half developed] [--tables 5] [--show 20]
+    python benchmarks/db_parity.py ../shared/data/agentbench/data/dbbench/dev.jsonl [--half developed]
+    [--tables 5] [--show 20]
 
-The corpus in `benchmarks/db_corpus` has a line for each script: statements with placeholders for a table, its columns and
-values of theirs, with ` ;; ` between those that belong together. Each script runs on each table, on fresh copies in both
-engines. What is compared: every result with its Python types, every error's number, and what the tables hold afterwards.
+The corpus in `benchmarks/db_corpus` has a line for each script: statements with placeholders for a table, its
+columns and values of theirs, with ` ;; ` between those that belong together. Each script runs on each table,
+on fresh copies in both engines. What is compared: every result with its Python types, every error's number,
+and what the tables hold afterwards.
 
-Where results differ, the script runs on MariaDB once more with the table's rows in another order. If MariaDB then says
-something else as well, SQL leaves the answer open (ties, LIMIT without ORDER BY); the order of rows is not compared where
-it is open, and answers that are open altogether are counted apart.
+Where results differ, the script runs on MariaDB once more with the table's rows in another order. If MariaDB
+then says something else as well, SQL leaves the answer open (ties, LIMIT without ORDER BY); the order of rows
+is not compared where it is open, and answers that are open altogether are counted apart.
 """
 
 from __future__ import annotations
@@ -30,9 +32,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "env_specs" / "db")]
 
-from envhub_db.engine import Column, DatabaseError, EmbeddedEngine, Settings, Table  # noqa: E402
-
 from db_server import missing, server  # noqa: E402
+from envhub_db.engine import Column, DatabaseError, EmbeddedEngine, Settings, Table  # noqa: E402
 
 CORPUS = ROOT / "benchmarks" / "db_corpus"
 HALVES = ("developed", "held")
@@ -100,13 +101,19 @@ def bindings(table: Table, seed: int) -> dict[str, str]:
     bare = [name if re.fullmatch(r"[A-Za-z_]\w*", name) else named(name) for name in names]
     first = word(value)
     return {
-        "t": named(table.name), "ts": quoted(table.name), "a": named(names[a]), "b": named(names[b]), "c": named(names[c]),
+        "t": named(table.name), "ts": quoted(table.name), "a": named(names[a]), "b": named(names[b]),
+        "c": named(names[c]),
         "n": named(names[n]), "m": named(names[m]), "d": named(names[d]), "last": named(names[-1]),
-        "va": quoted(value), "va2": quoted(cells[a][other]), "va_lower": quoted(value.lower()), "vb": quoted(second),
-        "va_raw": value.replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"'), "vc": quoted(cells[c][row]),
-        "vlast": quoted(cells[-1][row]), "vn": figure(n), "vm": figure(m), "wa": first, "wa2": first[1:] or "a",
-        "wa_lower": first.lower(), "wa_upper": first.upper(), "wb": word(second), "wb_upper": word(second).upper(),
-        "cols": ", ".join(map(named, names)), "cols_bare": ", ".join(bare), "newrow": ", ".join(map(quoted, new)),
+        "va": quoted(value), "va2": quoted(cells[a][other]), "va_lower": quoted(value.lower()),
+        "vb": quoted(second),
+        "va_raw": value.replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"'),
+        "vc": quoted(cells[c][row]),
+        "vlast": quoted(cells[-1][row]), "vn": figure(n), "vm": figure(m), "wa": first,
+        "wa2": first[1:] or "a",
+        "wa_lower": first.lower(), "wa_upper": first.upper(), "wb": word(second),
+        "wb_upper": word(second).upper(),
+        "cols": ", ".join(map(named, names)), "cols_bare": ", ".join(bare), "newrow": ", ".join(map(quoted,
+        new)),
         "newrow2": ", ".join(map(quoted, reversed(new))),
     }  # fmt: skip
 
@@ -250,7 +257,7 @@ def outcome(engine: Any, statements: Sequence[str], table: Table, fresh: bool) -
 
 
 def shown(value: Any) -> str:
-    """A value with its type, as it is compared: the last two of a double's 17 digits are arithmetic's affair."""
+    """A value with its type, as it is compared: doubles without the last of their digits."""
     return f"float {value:.14g}" if isinstance(value, float) else repr(value)
 
 
@@ -272,11 +279,12 @@ DOCUMENTED = (
     (r"\bANY_VALUE\b", ROWS, 1305, "ANY_VALUE"),
     (r"\bDELETE\s+FROM\b", ROWS, 1064, "an alias in DELETE"),
 )
-"""What MySQL 8 documents otherwise than MariaDB does: where it is written, MySQL's error (or rows), MariaDB's, and what."""
+"""What MySQL 8 documents otherwise than MariaDB does: where it is written, MySQL's error (or rows),
+MariaDB's, and what."""
 
 
 def known(statements: Sequence[str], ours: Outcome, theirs: Outcome) -> bool:
-    """Whether all that differs is documented so; also `int` for `int(11)`, and what follows from error 1093."""
+    """Whether all that differs is documented so, `int` for `int(11)`, or follows from error 1093."""
     if 1093 in ours.results:  # a change may not read its own table in a subquery
         return True
     if ours.digest != theirs.digest and not re.search(r"\bDELETE\b", statements[0], re.I):
@@ -291,7 +299,9 @@ def known(statements: Sequence[str], ours: Outcome, theirs: Outcome) -> bool:
             if one != [tuple("None" if value == "''" else value for value in row) for row in other]:
                 return False
             continue
-        if not any(forms == (mine, its) and re.search(where, sql, re.I) for where, mine, its, _ in DOCUMENTED):
+        if not any(
+            forms == (mine, its) and re.search(where, sql, re.I) for where, mine, its, _ in DOCUMENTED
+        ):
             return False
     return True
 
@@ -306,7 +316,7 @@ class Comparison:
         self._table: Table | None = None
 
     def compare(self, script: str, table: Table, seed: int) -> tuple[str, list[str], Outcome, Outcome]:
-        """Run a script on a table: "exact", "order", "MySQL 8", "open" or "differs", its statements, and both outcomes."""
+        """Run a script on a table: how it compares, its statements, and both outcomes."""
         statements = filled(script, bindings(table, seed))
         fresh = self._fresh or table is not self._table
         theirs = outcome(self.reference, statements, table, fresh)
@@ -383,7 +393,8 @@ def report(both: Comparison, half: str, lines: list[str], tables: list[Table], s
     share = (counts["exact"] + counts["order"] + counts["MySQL 8"]) / max(1, judged)
     print(
         f"{half}: {len(lines)} scripts x {len(tables)} tables = {counts.total()}: {share:.2%} agree "
-        f"({counts['exact']} exactly, {counts['order']} but for an order that is open, {counts['MySQL 8']} where MySQL 8 "
+        f"({counts['exact']} exactly, {counts['order']} but for an order that is open, "
+        f"{counts['MySQL 8']} where MySQL 8 "
         f"differs from MariaDB; {counts['differs']} differ; {counts['open']} more are left open by SQL) "
         f"in {time.monotonic() - begun:.0f} s"
     )

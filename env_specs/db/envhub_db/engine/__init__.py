@@ -1,7 +1,7 @@
 """Databases with MySQL's behaviour: what an engine is, and the embedded one.
 
-An `Engine` opens databases, one an episode. `EmbeddedEngine` keeps each in the memory of this process; an engine on a
-real server has the same two protocols, so that the task never asks which one it plays on.
+An `Engine` opens databases, one an episode. `EmbeddedEngine` keeps each in the memory of this process; an
+engine on a real server has the same two protocols, so that the task never asks which one it plays on.
 
     engine = EmbeddedEngine()
     database = engine.open([Table("races", [Column("Year"), Column("Winner")], [("1987", "Fuji")])])

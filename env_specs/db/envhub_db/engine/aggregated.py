@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any
 
 from sqlglot import exp
 
 from .compiling import (
-    NOTHING,
     Compiler,
     Place,
     Typed,
@@ -30,7 +29,8 @@ SPREADS = {
 BITS = {"BIT_AND": "and", "BIT_OR": "or", "BIT_XOR": "xor"}
 AGGREGATES = frozenset(("COUNT", "SUM", "AVG", "MIN", "MAX", "ANY_VALUE", "GROUP_CONCAT", *SPREADS, *BITS))
 WINDOWS = frozenset(
-    "ROW_NUMBER RANK DENSE_RANK PERCENT_RANK CUME_DIST NTILE LAG LEAD FIRST_VALUE LAST_VALUE NTH_VALUE".split()
+    "ROW_NUMBER RANK DENSE_RANK PERCENT_RANK CUME_DIST NTILE LAG LEAD FIRST_VALUE LAST_VALUE "
+    "NTH_VALUE".split()
 )
 
 
@@ -43,14 +43,14 @@ def aggregates_in(node: Any) -> bool:
     if isinstance(node, (exp.Select, exp.Subquery, exp.Union)):
         return False
     if isinstance(node, exp.Window):
-        parts: List[Any] = list(node.this.iter_expressions()) if isinstance(node.this, exp.Expression) else []
+        parts: list[Any] = list(node.this.iter_expressions()) if isinstance(node.this, exp.Expression) else []
         parts += node.args.get("partition_by") or []
         order = node.args.get("order")
         return any(map(aggregates_in, parts + (list(order.expressions) if order else [])))
     return any(aggregates_in(child) for child in node.iter_expressions())
 
 
-def _arguments(c: Compiler, node: exp.Anonymous, at: Place) -> tuple[List[Typed], bool]:
+def _arguments(c: Compiler, node: exp.Anonymous, at: Place) -> tuple[list[Typed], bool]:
     distinct, nodes = False, list(node.expressions)
     if len(nodes) == 1 and isinstance(nodes[0], exp.Distinct):
         distinct, nodes = True, nodes[0].expressions
@@ -58,7 +58,7 @@ def _arguments(c: Compiler, node: exp.Anonymous, at: Place) -> tuple[List[Typed]
     return [c.expression(one, inside) for one in nodes], distinct
 
 
-def _one(name: str, arguments: List[Typed]) -> Typed:
+def _one(name: str, arguments: list[Typed]) -> Typed:
     if len(arguments) != 1:
         raise syntax(name, ")")
     return arguments[0]
@@ -91,7 +91,7 @@ def aggregate(c: Compiler, node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"{call}({number(value)}, {kind.scale}, {int(distinct)})", result)
 
 
-def _count(arguments: List[Typed], distinct: bool) -> str:
+def _count(arguments: list[Typed], distinct: bool) -> str:
     if not arguments or (len(arguments) > 1 and not distinct):
         raise syntax("COUNT", ")")
     if len(arguments) == 1:
@@ -116,7 +116,7 @@ def group_concat(c: Compiler, node: exp.GroupConcat, at: Place) -> Typed:
     values = [c.expression(one, inside) for one in nodes]
     separator = node.args.get("separator")
     mark = quoted(str(separator.this)) if separator is not None else "','"
-    keys: List[str] = []
+    keys: list[str] = []
     for one in order:
         chosen = one.this
         if (
@@ -205,7 +205,7 @@ def window(c: Compiler, node: exp.Window, at: Place) -> Typed:
     return _ranked(name, arguments, over) if name in WINDOWS else _running(name, arguments, over)
 
 
-def _running(name: str, arguments: List[Typed], over: str) -> Typed:
+def _running(name: str, arguments: list[Typed], over: str) -> Typed:
     value = _one(name, arguments)
     if name == "COUNT":
         return Typed(f"COUNT({value.sql}) {over}", T_INT)
@@ -222,8 +222,8 @@ def _running(name: str, arguments: List[Typed], over: str) -> Typed:
     return Typed(f"m_div({total}, COUNT({value.sql}) {over}, {kind.scale + 4})", decimal_type(kind.scale + 4))
 
 
-def _ranked(name: str, arguments: List[Typed], over: str) -> Typed:
-    counts: Dict[str, tuple[int, int]] = {
+def _ranked(name: str, arguments: list[Typed], over: str) -> Typed:
+    counts: dict[str, tuple[int, int]] = {
         "NTILE": (1, 1),
         "LAG": (1, 3),
         "LEAD": (1, 3),

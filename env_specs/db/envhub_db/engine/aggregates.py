@@ -1,4 +1,4 @@
-"""Aggregates that SQLite has not, or not with MySQL's arithmetic: one class each, in the form that sqlite3 takes."""
+"""Aggregates that SQLite has not, or not with MySQL's arithmetic, in the form that sqlite3 takes."""
 
 from __future__ import annotations
 

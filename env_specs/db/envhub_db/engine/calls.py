@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable
 
 from sqlglot import exp
 
 from . import aggregated
 from .compiling import (
-    NOTHING,
     Compiler,
     Place,
     Typed,
-    collated,
     converted,
     number,
     quoted,
@@ -23,18 +21,36 @@ from .compiling import (
 from .date_formats import kind_of
 from .errors import DatabaseError
 from .functions import FUNCTIONS, SAME
-from .operators import chosen, compared, interval, modulo, shifted, together, whole
+from .operators import chosen, compared, modulo, shifted, together, whole
 from .types import (
-    DATE, DATETIME, DECIMAL, DOUBLE, INT, NULL, NUMBERS, STRING, T_DATE, T_DATETIME, T_DOUBLE, T_INT, T_STRING, T_TIME, TEMPORAL,
-    TIME, Type, as_number, decimal_type,
+    DATE,
+    DATETIME,
+    DECIMAL,
+    DOUBLE,
+    INT,
+    NULL,
+    NUMBERS,
+    STRING,
+    T_DATE,
+    T_DATETIME,
+    T_DOUBLE,
+    T_INT,
+    T_STRING,
+    T_TIME,
+    TIME,
+    Type,
+    as_number,
+    decimal_type,
 )  # fmt: skip
 
-Call = Callable[[Compiler, List[Typed], exp.Anonymous, Place], Typed]
+Call = Callable[[Compiler, list[Typed], exp.Anonymous, Place], Typed]
 
 
 IN_GRAMMAR = frozenset(
-    "ADDDATE ASCII COALESCE CURDATE CURTIME DATABASE DATE DATE_ADD DATE_SUB DAY FORMAT HOUR IF INSERT LEFT MICROSECOND "
-    "MINUTE MOD MONTH NOW QUARTER REPEAT REPLACE REVERSE RIGHT SECOND SUBDATE SYSDATE TIME TIMESTAMP TIMESTAMPADD "
+    "ADDDATE ASCII COALESCE CURDATE CURTIME DATABASE DATE DATE_ADD DATE_SUB DAY FORMAT HOUR IF INSERT "
+    "LEFT MICROSECOND "
+    "MINUTE MOD MONTH NOW QUARTER REPEAT REPLACE REVERSE RIGHT SECOND SUBDATE SYSDATE TIME TIMESTAMP "
+    "TIMESTAMPADD "
     "TIMESTAMPDIFF TRUNCATE USER WEEK YEAR".split()
 )
 """Functions whose arguments MySQL's grammar counts."""
@@ -73,7 +89,7 @@ def call(c: Compiler, node: exp.Anonymous, at: Place) -> Typed:
     return plain(name, [c.expression(one, at) for one in node.expressions])
 
 
-def plain(name: str, arguments: List[Typed]) -> Typed:
+def plain(name: str, arguments: list[Typed]) -> Typed:
     """A call of a function that depends on nothing but values."""
     function = FUNCTIONS[name]
     letters = function.signature.replace("?", "")
@@ -99,20 +115,20 @@ def _values(c: Compiler, node: exp.Anonymous, at: Place) -> Typed:
 # -- functions whose type depends on their arguments ------------------------------------------------------
 
 
-def _coalesce(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _coalesce(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     if len(arguments) == 1:
         return arguments[0]
     kind = together(arguments)
     return Typed(f"COALESCE({', '.join(converted(one, kind) for one in arguments)})", kind)
 
 
-def _nullif(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _nullif(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     first, second = arguments
     return Typed(f"(CASE WHEN {compared(first, second, '=')} THEN NULL ELSE {first.sql} END)", first.type)
 
 
 def _extreme(name: str) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
         kinds = {one.type.kind for one in arguments} - {NULL}
         if STRING in kinds and kinds & NUMBERS:
             values, kind = [number(one) for one in arguments], T_DOUBLE
@@ -126,14 +142,14 @@ def _extreme(name: str) -> Call:
     return emit
 
 
-def _interval_of(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _interval_of(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     tests = [f"({number(arguments[0])} < {number(one)})" for one in arguments[1:]]
     parts = " ".join(f"WHEN {test} THEN {place}" for place, test in enumerate(tests))
     first = arguments[0].sql
     return Typed(f"(CASE WHEN {first} IS NULL THEN -1 {parts} ELSE {len(tests)} END)", T_INT)
 
 
-def _digits(c: Compiler, arguments: List[Typed], at: Place) -> tuple[str, int | None]:
+def _digits(c: Compiler, arguments: list[Typed], at: Place) -> tuple[str, int | None]:
     if len(arguments) < 2:
         return "0", 0
     literal = arguments[1].literal
@@ -141,7 +157,7 @@ def _digits(c: Compiler, arguments: List[Typed], at: Place) -> tuple[str, int | 
 
 
 def _round(function: str) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
         kind = as_number(arguments[0].type)
         digits, known = _digits(c, arguments, at)
         exact = int(kind.kind != DOUBLE)
@@ -154,7 +170,7 @@ def _round(function: str) -> Call:
 
 
 def _step(function: str) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
         kind = as_number(arguments[0].type)
         result = T_DOUBLE if kind.kind == DOUBLE else kind if kind.kind == INT else T_INT
         return Typed(f"{function}({number(arguments[0])}, {int(result.kind == INT)})", result)
@@ -162,39 +178,39 @@ def _step(function: str) -> Call:
     return emit
 
 
-def _abs(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _abs(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     kind = as_number(arguments[0].type)
     return Typed(f"ABS({number(arguments[0])})", kind)
 
 
-def _mod(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _mod(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return modulo(*arguments)
 
 
-def _format(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _format(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     kind = as_number(arguments[0].type)
     scale = -1 if kind.kind == DOUBLE else kind.scale
     return Typed(f"m_format({number(arguments[0])}, {whole(arguments[1])}, {scale})", T_STRING)
 
 
-def _hex(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _hex(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     value = arguments[0]
     return Typed(f"f_hex({whole(value) if value.type.kind in NUMBERS else value.sql})", T_STRING)
 
 
-def _rand(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _rand(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"m_rand({number(arguments[0]) if arguments else ''})", T_DOUBLE)
 
 
-def _elt(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _elt(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"f_elt({number(arguments[0])}, {', '.join(map(text, arguments[1:]))})", T_STRING)
 
 
-def _sleep(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _sleep(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"m_sleep({number(arguments[0])})", T_INT)
 
 
-def _uuid(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _uuid(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed("m_uuid()", T_STRING)
 
 
@@ -202,33 +218,33 @@ def _uuid(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -
 
 
 def _now(kind: Type, sql: str) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: Any, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: Any, at: Place) -> Typed:
         return Typed(sql, kind)
 
     return emit
 
 
-def _date(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _date(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"m_date({arguments[0].sql})", T_DATE)
 
 
-def _time(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _time(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"m_time({arguments[0].sql})", T_TIME)
 
 
-def _timestamp(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _timestamp(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     sql = f"m_datetime({arguments[0].sql})"
     return Typed(f"m_shift_clock({sql}, {arguments[1].sql}, 1)" if len(arguments) == 2 else sql, T_DATETIME)
 
 
-def _str_to_date(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _str_to_date(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     pattern = arguments[1].literal
     kind = kind_of(pattern) if isinstance(pattern, str) else DATETIME
     return Typed(f"m_str_to_date({text(arguments[0])}, {text(arguments[1])}, '{kind}')", Type(kind))
 
 
 def _add(sign: int) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
         value, step = c.expression(node.expressions[0], at), node.expressions[1]
         if isinstance(step, exp.Interval):
             return shifted(c, value, step, sign, at)
@@ -240,7 +256,7 @@ def _add(sign: int) -> Call:
 
 
 def _add_clock(sign: int) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
         kind = arguments[0].type.kind
         result = T_TIME if kind == TIME else T_DATETIME if kind in (DATE, DATETIME) else T_STRING
         return Typed(f"m_shift_clock({arguments[0].sql}, {arguments[1].sql}, {sign})", result)
@@ -256,7 +272,7 @@ def _unit(node: Any) -> str:
 UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
-def _timestamp_diff(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _timestamp_diff(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     unit = _unit(node.expressions[0])
     if unit not in UNITS:
         raise syntax(node)
@@ -264,7 +280,7 @@ def _timestamp_diff(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at
     return Typed(f"m_difference({first.sql}, {second.sql}, '{unit}')", T_INT)
 
 
-def _timestamp_add(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _timestamp_add(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     unit = _unit(node.expressions[0])
     if unit not in UNITS:
         raise syntax(node)
@@ -272,11 +288,11 @@ def _timestamp_add(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at:
     return shifted(c, c.expression(node.expressions[2], at), step, 1, at)
 
 
-def _unix_timestamp(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _unix_timestamp(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     return Typed(f"f_unix_timestamp({arguments[0].sql if arguments else 'm_now()'})", T_INT)
 
 
-def _from_unixtime(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _from_unixtime(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     if len(arguments) == 2:
         return plain("FROM_UNIXTIME_FORMAT", arguments)
     return plain("FROM_UNIXTIME", arguments)
@@ -286,7 +302,7 @@ def _from_unixtime(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at:
 
 
 def _constant(value: Callable[[Compiler], Any], kind: Type = T_STRING) -> Call:
-    def emit(c: Compiler, arguments: List[Typed], node: Any, at: Place) -> Typed:
+    def emit(c: Compiler, arguments: list[Typed], node: Any, at: Place) -> Typed:
         c.kept = False
         found = value(c)
         return Typed(
@@ -296,14 +312,14 @@ def _constant(value: Callable[[Compiler], Any], kind: Type = T_STRING) -> Call:
     return emit
 
 
-def _if(c: Compiler, arguments: List[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def _if(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
     from .compiling import truth
 
     return chosen([truth(arguments[0])], arguments[1:])
 
 
 NEVER = 1 << 30
-SPECIAL: Dict[str, tuple[int, int, Call, bool]] = {
+SPECIAL: dict[str, tuple[int, int, Call, bool]] = {
     "IF": (3, 3, _if, False),
     "IFNULL": (2, 2, _coalesce, False),
     "COALESCE": (1, NEVER, _coalesce, False),
@@ -351,7 +367,8 @@ SPECIAL: Dict[str, tuple[int, int, Call, bool]] = {
     "LAST_INSERT_ID": (0, 0, _constant(lambda c: c.session.last_id, T_INT), False),
     "FOUND_ROWS": (0, 0, _constant(lambda c: c.session.found, T_INT), False),
 }
-"""Functions with a rule of their own: fewest and most arguments, the rule, and whether it compiles them itself."""
+"""Functions with a rule of their own: fewest and most arguments, the rule, and whether it compiles them
+itself."""
 
 
 def _bare(name: str) -> Callable[[Compiler, Any, Place], Typed]:

@@ -1,14 +1,14 @@
 """What tables there are: MySQL's names and types, and where in SQLite their values lie.
 
-SQLite sees tables `t1`, `t2`, … with columns `c1`, `c2`, …; names, order and types are kept here alone. So no name an
-agent may think of is ever an identifier of SQLite's, and renaming or moving a column moves no data.
+SQLite sees tables `t1`, `t2`, … with columns `c1`, `c2`, …; names, order and types are kept here alone. So no
+name an agent may think of is ever an identifier of SQLite's, and renaming or moving a column moves no data.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from .errors import DatabaseError
 from .types import DATE, DATETIME, DECIMAL, DOUBLE, INT, STRING, TIME, Type
@@ -17,9 +17,11 @@ INTEGERS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 
 TEXTS = {"tinytext": 255, "text": 65_535, "mediumtext": 16_777_215, "longtext": 4_294_967_295}
 BLOBS = {"tinyblob": 255, "blob": 65_535, "mediumblob": 16_777_215, "longblob": 4_294_967_295}
 ALIASES = {
-    "integer": "int", "int1": "tinyint", "int2": "smallint", "int4": "int", "int8": "bigint", "bool": "tinyint(1)",
+    "integer": "int", "int1": "tinyint", "int2": "smallint", "int4": "int", "int8": "bigint",
+    "bool": "tinyint(1)",
     "boolean": "tinyint(1)", "dec": "decimal", "numeric": "decimal", "fixed": "decimal", "real": "double",
-    "double precision": "double", "character": "char", "nchar": "char", "nvarchar": "varchar", "character varying": "varchar",
+    "double precision": "double", "character": "char", "nchar": "char", "nvarchar": "varchar",
+    "character varying": "varchar",
     "serial": "bigint",
 }  # fmt: skip
 
@@ -37,10 +39,10 @@ class ColumnType:
     """
 
     name: str
-    size: Optional[int] = None
+    size: int | None = None
     scale: int = 0
     unsigned: bool = False
-    values: List[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
 
     @property
     def type(self) -> Type:
@@ -84,7 +86,7 @@ SPELLED = re.compile(
 
 
 def column_type(
-    name: str, sizes: List[int], unsigned: bool = False, values: Optional[List[str]] = None
+    name: str, sizes: list[int], unsigned: bool = False, values: list[str] | None = None
 ) -> ColumnType:
     """A declared type of its parts.
 
@@ -132,7 +134,7 @@ def parse_type(text: str) -> ColumnType:
 
 @dataclass
 class TableColumn:
-    """A column: its name, the name of SQLite's column, its type and what it is when an `INSERT` names it not."""
+    """A column: its name, the name of SQLite's column, its type, and what it holds by default."""
 
     name: str
     place: str
@@ -150,7 +152,7 @@ class Key:
     """A key: PRIMARY, unique or not."""
 
     name: str
-    columns: List[str]
+    columns: list[str]
     unique: bool = False
 
     @property
@@ -165,14 +167,14 @@ class StoredTable:
 
     name: str
     place: str
-    columns: List[TableColumn]
-    keys: List[Key] = field(default_factory=list)
+    columns: list[TableColumn]
+    keys: list[Key] = field(default_factory=list)
     temporary: bool = False
     next_number: int = 1
     next_place: int = 1
     view: str = ""
 
-    def column(self, name: str) -> Optional[TableColumn]:
+    def column(self, name: str) -> TableColumn | None:
         """A column by its name, in any case."""
         wanted = name.lower()
         return next((one for one in self.columns if one.name.lower() == wanted), None)
@@ -183,7 +185,7 @@ class StoredTable:
         return f"c{self.next_place - 1}"
 
     @property
-    def primary(self) -> Optional[Key]:
+    def primary(self) -> Key | None:
         """The primary key."""
         return next((one for one in self.keys if one.primary), None)
 
@@ -192,8 +194,8 @@ class Catalog:
     """Every table of a database by name; names differ by case, as on Linux."""
 
     def __init__(self) -> None:
-        self.tables: Dict[str, StoredTable] = {}
-        self.hidden: Dict[str, StoredTable] = {}
+        self.tables: dict[str, StoredTable] = {}
+        self.hidden: dict[str, StoredTable] = {}
         self.version = 0
         self.next_place = 1
 
@@ -202,7 +204,7 @@ class Catalog:
         self.next_place += 1
         return f"t{self.next_place - 1}"
 
-    def get(self, name: str) -> Optional[StoredTable]:
+    def get(self, name: str) -> StoredTable | None:
         """A table by name."""
         return self.tables.get(name)
 
@@ -235,7 +237,7 @@ class Catalog:
             ]
         )
 
-    def save(self) -> Dict[str, Any]:
+    def save(self) -> dict[str, Any]:
         """All of it as JSON."""
         return {
             "next_place": self.next_place,
@@ -244,7 +246,7 @@ class Catalog:
         }
 
     @classmethod
-    def load(cls, saved: Dict[str, Any]) -> Catalog:
+    def load(cls, saved: dict[str, Any]) -> Catalog:
         """The catalog that `save` gave."""
         catalog = cls()
         catalog.next_place = saved["next_place"]

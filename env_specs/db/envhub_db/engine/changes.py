@@ -1,13 +1,13 @@
 """INSERT, REPLACE, UPDATE and DELETE.
 
-SQLite works out which rows and values are meant; what a column makes of a value and which key is violated is decided
-here, row by row.
+SQLite works out which rows and values are meant; what a column makes of a value and which key is violated is
+decided here, row by row.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from typing import Any, Dict, List, NamedTuple, Optional, Protocol, Tuple
+from typing import Any, NamedTuple, Protocol
 
 from sqlglot import exp
 
@@ -30,7 +30,7 @@ class Running(Protocol):
     session: Session
     settings: Settings
 
-    def rows(self, sql: str, parameters: Any = ()) -> List[Tuple[Any, ...]]:
+    def rows(self, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
         """The rows of a query of SQLite's."""
 
     def change(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
@@ -41,7 +41,7 @@ class Assignment(NamedTuple):
     """A column and what it is set to; None: its default."""
 
     column: TableColumn
-    value: Optional[Typed]
+    value: Typed | None
 
 
 def _not_null(value: Any, column: TableColumn, explicit_error: bool) -> Any:
@@ -86,17 +86,17 @@ def _named(table: StoredTable, name: str) -> TableColumn:
 # -- keys -----------------------------------------------------------------------------------------------
 
 
-def _unique_keys(table: StoredTable) -> List[Key]:
+def _unique_keys(table: StoredTable) -> list[Key]:
     return [key for key in table.keys if key.unique or key.primary]
 
 
-def _places(table: StoredTable, key: Key) -> List[TableColumn]:
+def _places(table: StoredTable, key: Key) -> list[TableColumn]:
     return [column for column in (table.column(name) for name in key.columns) if column is not None]
 
 
 def conflicts(
-    db: Running, table: StoredTable, row: Dict[str, Any], but: Optional[int] = None
-) -> List[Tuple[Key, int]]:
+    db: Running, table: StoredTable, row: dict[str, Any], but: int | None = None
+) -> list[tuple[Key, int]]:
     """The keys that a row would violate, and the rows (SQLite's ids) that have them already."""
     found = []
     for key in _unique_keys(table):
@@ -105,7 +105,8 @@ def conflicts(
         if any(value is None for value in values):
             continue
         test = " AND ".join(
-            f"{one.place} = ?{' COLLATE ci' if one.type.type.kind == 'string' and not one.type.type.exact else ''}"
+            f"{one.place} = "
+            f"?{' COLLATE ci' if one.type.type.kind == 'string' and not one.type.type.exact else ''}"
             for one in columns
         )
         rows = db.rows(f"SELECT rowid FROM {table.place} WHERE {test} LIMIT 2", values)
@@ -113,13 +114,13 @@ def conflicts(
     return found
 
 
-def duplicate(table: StoredTable, key: Key, row: Dict[str, Any]) -> DatabaseError:
+def duplicate(table: StoredTable, key: Key, row: dict[str, Any]) -> DatabaseError:
     """MySQL's error 1062."""
     values = "-".join(str(row.get(column.place)) for column in _places(table, key))
     return DatabaseError(1062, f"Duplicate entry '{values}' for key '{table.name}.{key.name}'")
 
 
-def keep(db: Running, table: StoredTable, row: Dict[str, Any]) -> int:
+def keep(db: Running, table: StoredTable, row: dict[str, Any]) -> int:
     """Put a row into a table; its id in SQLite."""
     places = list(row)
     marks = ", ".join("?" * len(places))
@@ -154,9 +155,9 @@ class Insert:
             if one.place in seen:
                 raise DatabaseError(1110, f"Column '{one.name}' specified twice")
             seen.add(one.place)
-        self.rows: List[List[Optional[Typed]]] = []
+        self.rows: list[list[Typed | None]] = []
         self._counted = 0
-        self.query: Optional[Query] = None
+        self.query: Query | None = None
         source = node.expression
         if isinstance(source, exp.Values):
             self._values(c, source, bool(names))
@@ -181,7 +182,7 @@ class Insert:
                 raise DatabaseError(1136, f"Column count doesn't match value count at row {place}")
             self.rows.append([None if _default_of(one) else c.expression(one, at) for one in nodes])
 
-    def _on_duplicate(self, c: Compiler, conflict: Any) -> List[Assignment]:
+    def _on_duplicate(self, c: Compiler, conflict: Any) -> list[Assignment]:
         if conflict is None:
             return []
         if not conflict.args.get("duplicate"):
@@ -198,7 +199,7 @@ class Insert:
 
     def run(self, db: Running) -> Result:
         """Do it."""
-        kinds: List[List[Type]]
+        kinds: list[list[Type]]
         if self.query is not None:
             values = [list(row) for row in db.rows(self.query.sql)]
             kinds = [self.query.types] * len(values)
@@ -222,17 +223,17 @@ class Insert:
             self.table.next_number = max(self.table.next_number, start + numbered)
         return Result(affected=affected)
 
-    def _evaluated(self, db: Running, row: List[Optional[Typed]]) -> List[Any]:
+    def _evaluated(self, db: Running, row: list[Typed | None]) -> list[Any]:
         if all(one is None or one.literal is not None or one.sql == "NULL" for one in row):
             return [None if one is None else one.literal for one in row]
         parts = ", ".join("NULL" if one is None else one.sql for one in row)
         return list(db.rows(f"SELECT {parts}")[0])
 
     def _row(
-        self, db: Running, row: List[Any], kinds: List[Type], given: Any, place: int, many: bool
-    ) -> Dict[str, Any]:
+        self, db: Running, row: list[Any], kinds: list[Type], given: Any, place: int, many: bool
+    ) -> dict[str, Any]:
         strict = db.settings.strict and not self.ignore
-        wanted: Dict[str, Any] = {}
+        wanted: dict[str, Any] = {}
         for at, (column, value, kind) in enumerate(zip(self.columns, row, kinds)):
             if given is not None and given[at] is None:
                 wanted[column.place] = default(db, column)
@@ -246,7 +247,7 @@ class Insert:
                 wanted[column.place] = default(db, column)
         return wanted
 
-    def _count(self, row: Dict[str, Any]) -> int:
+    def _count(self, row: dict[str, Any]) -> int:
         counted = next((one for one in self.table.columns if one.counts), None)
         if counted is None:
             return 0
@@ -258,7 +259,7 @@ class Insert:
         table.next_number = max(table.next_number, int(given) + 1)
         return 0
 
-    def _put(self, db: Running, row: Dict[str, Any]) -> int:
+    def _put(self, db: Running, row: dict[str, Any]) -> int:
         found = conflicts(db, self.table, row) if _unique_keys(self.table) else []
         if not found:
             keep(db, self.table, row)
@@ -284,10 +285,10 @@ class Insert:
 
 
 def assignments(
-    c: Compiler, nodes: List[Any], scope: Scope, table: StoredTable, at: Place
-) -> List[Assignment]:
+    c: Compiler, nodes: list[Any], scope: Scope, table: StoredTable, at: Place
+) -> list[Assignment]:
     """What columns are set to, one after the other: later values see the earlier columns as they are set."""
-    found: List[Assignment] = []
+    found: list[Assignment] = []
     for node in nodes:
         if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
             raise syntax(node)
@@ -307,13 +308,13 @@ def assignments(
 def write(
     db: Running,
     table: StoredTable,
-    sets: List[Assignment],
+    sets: list[Assignment],
     where: str,
     parameters: Any = (),
     tail: str = "",
     tables: str = "",
     name: str = "s",
-    strict: Optional[bool] = None,
+    strict: bool | None = None,
 ) -> int:
     """Set columns of the rows that a condition finds; how many changed."""
     old = ", ".join(f"{name}.{one.column.place}" for one in sets)
@@ -332,8 +333,8 @@ def write(
         if rowid in done or rowid is None:
             continue
         done.add(rowid)
-        before: Dict[str, Any] = {}
-        after: Dict[str, Any] = {}
+        before: dict[str, Any] = {}
+        after: dict[str, Any] = {}
         for place, one in enumerate(sets):
             before.setdefault(one.column.place, values[place])
             value = (
@@ -346,7 +347,8 @@ def write(
             continue
         if touched:
             whole = db.rows(
-                f"SELECT {', '.join(column.place for column in table.columns)} FROM {table.place} WHERE rowid = ?",
+                f"SELECT {', '.join(column.place for column in table.columns)} FROM {table.place} WHERE "
+                f"rowid = ?",
                 (rowid,),
             )[0]
             row = {**dict(zip((column.place for column in table.columns), whole)), **after}
@@ -376,8 +378,8 @@ def reads(node: Any, name: str) -> bool:
     return any(reads(child, name) for _, child in _children(node))
 
 
-def _children(node: exp.Expression) -> List[Tuple[str, Any]]:
-    found: List[Tuple[str, Any]] = []
+def _children(node: exp.Expression) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
     for key, value in node.args.items():
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, exp.Expression):
@@ -385,7 +387,7 @@ def _children(node: exp.Expression) -> List[Tuple[str, Any]]:
     return found
 
 
-def _refuse_reading(nodes: List[Any], table: StoredTable) -> None:
+def _refuse_reading(nodes: list[Any], table: StoredTable) -> None:
     for node in nodes:
         if node is not None and reads(node, table.name):
             raise DatabaseError(
@@ -427,11 +429,11 @@ class Update:
                 else "Incorrect usage of UPDATE and LIMIT",
             )
         self.tail = _tail(c, node, scope)
-        self.targets: List[Tuple[StoredTable, str, List[Assignment]]] = []
+        self.targets: list[tuple[StoredTable, str, list[Assignment]]] = []
         names = {}
         for source in scope.sources:
             names[source.alias] = source.fields[0].sql.partition(".")[0] if source.fields else ""
-        groups: Dict[str, List[Any]] = {}
+        groups: dict[str, list[Any]] = {}
         for one in node.expressions:
             if not isinstance(one, exp.EQ) or not isinstance(one.this, exp.Column):
                 raise syntax(one)
@@ -490,7 +492,7 @@ class Delete:
             if source is None:
                 raise DatabaseError(1109, f"Unknown table '{named}' in MULTI DELETE")
             sources.append(source)
-        self.targets: List[Tuple[StoredTable, str]] = []
+        self.targets: list[tuple[StoredTable, str]] = []
         for source in sources or scope.sources[:1]:
             if source.table is None:
                 raise DatabaseError(1288, f"The target table {source.alias} of the DELETE is not updatable")

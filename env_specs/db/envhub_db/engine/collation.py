@@ -1,8 +1,9 @@
+# ruff: noqa: RUF001 - letters of many scripts
 """The order and equality of text: case and accents don't count, and nothing is padded.
 
-This is the first level of the Unicode Collation Algorithm with its default table, as `utf8mb4_unicode_520_nopad_ci` has it
-and, but for a few symbols, `utf8mb4_0900_ai_ci`: punctuation, symbols, currencies, digits, then letters by script. What
-has no place in the lists below comes by its code point.
+This is the first level of the Unicode Collation Algorithm with its default table, as
+`utf8mb4_unicode_520_nopad_ci` has it and, but for a few symbols, `utf8mb4_0900_ai_ci`: punctuation, symbols,
+currencies, digits, then letters by script. What has no place in the lists below comes by its code point.
 """
 
 from __future__ import annotations
@@ -11,20 +12,22 @@ import unicodedata
 from functools import lru_cache
 
 PUNCTUATION = (
-    "\t\n\v\f\r\x85\u2028\u2029 `´^¯‾¨¸_‗-‐‒–—―⁓〜〰,、;⁏:!¡?¿‽.。·⁕⁖'‘’‚‛‹›\"“”„‟〝〞〟«»()[]{}⁅⁆〈〉《》「」『』【】〔〕〖〗〘〙"  # noqa: RUF001
-    "§¶⁋©®@*⁎⁑/⁄\\&⅋⁊#%‰‱⁒†‡•‣‧⁃⁌⁍′‵〃〽‸※‿⁔⁀⁐⁁⁂ʹ͵°҂℄℈℔℗℘℞℟℣℥℧℩℮℺⅁⅂⅃⅄⅊⅌⅍⅏"  # noqa: RUF001
+    "\t\n\v\f\r\x85\u2028\u2029 `´^¯‾¨¸_‗-‐‒–—―⁓〜〰,、;⁏:!¡?¿‽.。·⁕⁖'‘’‚‛‹›\"“”„‟〝〞〟"
+    "«»()[]{}⁅⁆〈〉《》「」『』【】〔〕〖〗〘〙§¶⁋©®@*⁎⁑/⁄\\&⅋⁊#%‰‱⁒†‡•‣‧⁃⁌⁍′‵〃〽‸※‿⁔⁀⁐⁁⁂ʹ͵°҂℄℈℔℗℘℞℟℣℥℧℩℮℺⅁⅂⅃⅄⅊⅌⅍⅏"
 )
-AMONG_SYMBOLS = {char: (0x2211, place) for place, char in enumerate("+±÷×<=>¬|¦~", 1)}  # noqa: RUF001
+AMONG_SYMBOLS = {char: (0x2211, place) for place, char in enumerate("+±÷×<=>¬|¦~", 1)}
 """Signs of ASCII and Latin-1, which come after a sign of mathematics."""
 CURRENCIES = "¤¢$£¥₠₡₢₣₤₥₦₧₩₪₫€₭₮₯₰₱₲₳₴₵₶₷₸"
 LATIN = (
-    "aⱥbƀɓƃcȼƈↄdɖɗƌȡẟeɇǝəɛfⅎgǥɠɣƣhƕiıɨɩjȷɉkƙlƚȴƛmnɲƞȵŋoɔɵȣpqɋĸrʀɍsȿẜẝʃƪtŧⱦƫƭʈȶuʉɯʊvʋỽʌwxyɏƴỿzƶȥɀʒƹƺȝþƿƻƨƽƅɂ"  # noqa: RUF001
+    "aⱥbƀɓƃcȼƈↄdɖɗƌȡẟeɇǝəɛfⅎgǥɠɣƣhƕiıɨɩjȷɉkƙlƚȴƛmnɲƞȵŋoɔɵȣpqɋĸrʀɍsȿẜẝʃƪtŧⱦƫƭʈȶuʉɯʊvʋỽʌwxyɏƴỿzƶȥɀʒƹƺȝþƿƻƨƽƅɂ"
 )
-CYRILLIC = "аәӕбвгѓдђеєжзѕиіїйјклљмнњопрстћќуўфхцчџшщъыьэюя"  # noqa: RUF001
+CYRILLIC = "аәӕбвгѓдђеєжзѕиіїйјклљмнњопрстћќуўфхцчџшщъыьэюя"
 """Letters in their order; those that differ from one of these by a mark alone are the same letter."""
 SAME_AS = {
-    "ß": "ss", "ẞ": "ss", "ſ": "s", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ð": "d", "Ð": "d", "đ": "d", "Đ": "d", "ħ": "h",
-    "Ħ": "h", "ł": "l", "Ł": "l", "ø": "o", "Ø": "o", "ƒ": "f", "ѐ": "е", "ё": "е", "ѝ": "и", "ӂ": "ж", "ӯ": "у",
+    "ß": "ss", "ẞ": "ss", "ſ": "s", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ð": "d", "Ð": "d", "đ": "d",
+    "Đ": "d", "ħ": "h",
+    "Ħ": "h", "ł": "l", "Ł": "l", "ø": "o", "Ø": "o", "ƒ": "f", "ѐ": "е", "ё": "е", "ѝ": "и", "ӂ": "ж",
+    "ӯ": "у",
 }  # fmt: skip
 """What decomposition does not say."""
 
@@ -96,12 +99,12 @@ _FOLDS = {code: _fold(chr(code)) for code in range(128)}
 
 
 def fold(text: str) -> str:
-    """A text with each character replaced by one that stands for all it equals, for patterns; its length stays."""
+    """Each character replaced by one that stands for all it equals, for patterns; the length stays."""
     return text.translate(_FOLDS) if text.isascii() else "".join(map(_fold, text))
 
 
 def find(part: str, text: str, start: int) -> int:
-    """Where a text holds another, from a position on, or -1. As in MySQL, only what takes as many bytes can match."""
+    """Where a text holds another, or -1; as in MySQL, only what takes as many bytes can match."""
     if text.isascii() and part.isascii():
         return fold(text).find(fold(part), start)
     wanted, size = sort_key(part), len(part.encode())

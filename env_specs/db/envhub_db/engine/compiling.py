@@ -1,13 +1,14 @@
 """From MySQL's statements to SQLite's: what the compiler's parts share.
 
-An expression becomes a `Typed`: SQL for SQLite and MySQL's type of it. What may stand where is said by a `Place`.
+An expression becomes a `Typed`: SQL for SQLite and MySQL's type of it. What may stand where is said by a
+`Place`.
 `Compiler.expression` finds the rule for a node by its class; the rules are functions in `operators`, `calls`,
 `aggregated` and `queries`, which put themselves into `RULES`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Type as Class, TypeVar
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from sqlglot import exp
 
@@ -15,11 +16,11 @@ from .catalog import Catalog
 from .contract import Settings
 from .errors import DatabaseError
 from .scope import Scope
-from .types import DATE, DATETIME, DECIMAL, DOUBLE, INT, NULL, NUMBERS, STRING, TEMPORAL, TIME, T_NULL, Type
+from .types import DATE, DATETIME, DECIMAL, DOUBLE, INT, NULL, NUMBERS, STRING, T_NULL, TEMPORAL, TIME, Type
 
 
 class Typed(NamedTuple):
-    """An expression for SQLite with its type for MySQL; `literal` is a constant's value where it is written as one."""
+    """An expression for SQLite with its type for MySQL, and its value where it is a literal."""
 
     sql: str
     type: Type
@@ -48,11 +49,11 @@ class Place(NamedTuple):
 
 
 class Query(NamedTuple):
-    """A compiled SELECT: its SQL gives columns named c1, c2, …"""
+    """A compiled SELECT: its SQL gives columns named c1, c2 and so on."""
 
     sql: str
-    names: List[str]
-    types: List[Type]
+    names: list[str]
+    types: list[Type]
     limited: bool = False
     single: bool = False
 
@@ -61,21 +62,21 @@ class Session:
     """What a connection remembers: variables with their types, and settings that statements read or set."""
 
     def __init__(self) -> None:
-        self.values: Dict[str, Any] = {}
-        self.types: Dict[str, Type] = {}
+        self.values: dict[str, Any] = {}
+        self.types: dict[str, Type] = {}
         self.autocommit = True
         self.affected = 0
         self.last_id = 0
         self.found = 0
-        self.system: Dict[str, Any] = {}
+        self.system: dict[str, Any] = {}
 
 
 Rule = Callable[["Compiler", Any, Place], Typed]
-RULES: Dict[Class[exp.Expression], Rule] = {}
+RULES: dict[type[exp.Expression], Rule] = {}
 F = TypeVar("F", bound=Rule)
 
 
-def rule(*kinds: Class[exp.Expression]) -> Callable[[F], F]:
+def rule(*kinds: type[exp.Expression]) -> Callable[[F], F]:
     """Make a function the rule for these nodes."""
 
     def put(function: F) -> F:
@@ -98,7 +99,8 @@ def syntax(node: Any, text: str = "") -> DatabaseError:
     near = text or (node.sql("mysql") if isinstance(node, exp.Expression) else str(node))
     return DatabaseError(
         1064,
-        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the "
+        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server "
+        "version for the "
         f"right syntax to use near '{near[:80]}' at line 1",
     )
 
@@ -160,7 +162,7 @@ def converted(value: Typed, kind: Type) -> str:
 
 
 class Compiler:
-    """Compiles one statement: what there is (`catalog`), what holds (`settings`, `session`), and names given out."""
+    """Compiles one statement, by the tables there are, the settings and the session."""
 
     def __init__(self, catalog: Catalog, settings: Settings, session: Session, database: str) -> None:
         self.catalog = catalog
@@ -191,7 +193,7 @@ class Compiler:
                 return grouped
         return found(self, node, at)
 
-    def grouped(self, node: Any, at: Place) -> Optional[Typed]:
+    def grouped(self, node: Any, at: Place) -> Typed | None:
         """A whole expression that the query groups by, as its group's value."""
         scope = at.scope
         if not any("(" in key for key in scope.keys or ()):

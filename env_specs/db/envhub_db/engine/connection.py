@@ -7,7 +7,8 @@ import math
 import random
 import sqlite3
 import time
-from typing import Any, Callable, Dict, Iterator, Tuple
+from collections.abc import Iterator
+from typing import Any, Callable
 
 from . import aggregates, dates, numbers, patterns, texts, types
 from .collation import compare, sort_key
@@ -23,9 +24,11 @@ STEPS = 2_000
 """Instructions of SQLite's between two looks at the clock."""
 ALLOWED = frozenset(
     (
-        sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_INSERT,
         sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT,
-        sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_ALTER_TABLE, sqlite3.SQLITE_CREATE_INDEX,
+        sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_ALTER_TABLE,
+        sqlite3.SQLITE_CREATE_INDEX,
         sqlite3.SQLITE_REINDEX,
     )
 )  # fmt: skip
@@ -134,7 +137,7 @@ def _set_variable(name: str, value: Any) -> Any:
     return value
 
 
-HELPERS: Dict[str, Tuple[int, Callable[..., Any], bool]] = {
+HELPERS: dict[str, tuple[int, Callable[..., Any], bool]] = {
     "m_num": (1, numbers.number, True),
     "m_dnum": (1, numbers.moment_number, True),
     "m_whole": (2, numbers.whole, True),
@@ -175,7 +178,7 @@ HELPERS: Dict[str, Tuple[int, Callable[..., Any], bool]] = {
     "m_var": (1, _variable, False),
     "m_set": (2, _set_variable, False),
 }
-AGGREGATES: Dict[str, Tuple[int, Any]] = {
+AGGREGATES: dict[str, tuple[int, Any]] = {
     "m_first": (1, aggregates.First),
     "m_single": (1, aggregates.Single),
     "m_sum": (2, aggregates.Sum),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import List, NamedTuple, Protocol, Sequence, Tuple, Union
+from typing import NamedTuple, Protocol, Union
 
 Value = Union[None, int, float, Decimal, str, bytes, datetime.date, datetime.datetime, datetime.timedelta]
-"""What a cell of a result may be, as MySQL's Python connectors return it: `TIME` is a timedelta, truth is 0 or 1."""
+"""What a cell of a result may be, as MySQL's Python connectors return it: `TIME` is a timedelta, truth is 0
+or 1."""
 
 
 class Column(NamedTuple):
@@ -31,8 +33,8 @@ class Settings(NamedTuple):
     Attributes:
         strict: `STRICT_TRANS_TABLES`: values that don't fit a column are errors and are not bent to fit.
         only_full_group_by: `ONLY_FULL_GROUP_BY`: columns must be grouped by or aggregated.
-        commit_each: Each statement is committed at once, as AgentBench's connection does it: a ROLLBACK comes too late.
-        now: What `NOW()` says, for the whole episode, so that an episode can be replayed; None: the real clock.
+        commit_each: Each statement is committed at once, as AgentBench does it: a ROLLBACK comes too late.
+        now: What `NOW()` says, all the time, so that an episode can be replayed; None: the real clock.
         seed: Of `RAND()` and `UUID()`.
     """
 
@@ -52,8 +54,8 @@ class Result(NamedTuple):
         affected: Rows that a change has changed (MySQL: a row that already was as wanted does not count).
     """
 
-    columns: Tuple[str, ...] = ()
-    rows: List[Tuple[Value, ...]] = []  # noqa: RUF012 - nobody changes it
+    columns: tuple[str, ...] = ()
+    rows: list[tuple[Value, ...]] = []  # noqa: RUF012 - nobody changes it
     affected: int = 0
 
 
@@ -94,7 +96,7 @@ class Engine(Protocol):
         """Open a database of a name, with these tables and no other.
 
         Raises:
-            DatabaseError: a table cannot be created as given (1060: two columns of one name; 1166: a column without one).
+            DatabaseError: a table cannot be created as given; two columns of one name are 1060.
         """
 
     def close(self) -> None:

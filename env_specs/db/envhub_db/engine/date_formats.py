@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, Callable, Dict
+from typing import Any, Callable
 
 from .dates import DAYS, MONTHS, date_text, datetime_text, duration, duration_text, moment, week
 
@@ -16,7 +16,7 @@ def _ordinal(day: int) -> str:
     return f"{day}{'th' if 10 <= day % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-WRITERS: Dict[str, Callable[[datetime.datetime], str]] = {
+WRITERS: dict[str, Callable[[datetime.datetime], str]] = {
     "Y": lambda when: f"{when.year:04d}",
     "y": lambda when: f"{when.year % 100:02d}",
     "m": lambda when: f"{when.month:02d}",
@@ -47,7 +47,8 @@ WRITERS: Dict[str, Callable[[datetime.datetime], str]] = {
     "f": lambda when: f"{when.microsecond:06d}",
     "p": lambda when: "AM" if when.hour < 12 else "PM",
     "r": lambda when: (
-        f"{(when.hour - 1) % 12 + 1:02d}:{when.minute:02d}:{when.second:02d} {'AM' if when.hour < 12 else 'PM'}"
+        f"{(when.hour - 1) % 12 + 1:02d}:{when.minute:02d}:{when.second:02d} "
+        f"{'AM' if when.hour < 12 else 'PM'}"
     ),
     "T": lambda when: f"{when.hour:02d}:{when.minute:02d}:{when.second:02d}",
 }
@@ -138,8 +139,8 @@ FIELDS = {
 SPELLED = {"r": "%I:%i:%s %p", "T": "%H:%i:%s"}
 
 
-def _read(text: str, pattern: str) -> Dict[str, Any] | None:
-    found: Dict[str, Any] = {}
+def _read(text: str, pattern: str) -> dict[str, Any] | None:
+    found: dict[str, Any] = {}
     pattern = re.sub(r"%([rT])", lambda one: SPELLED[one[1]], pattern)
     at, place = 0, 0
     while place < len(pattern):
@@ -178,7 +179,7 @@ def _read(text: str, pattern: str) -> Dict[str, Any] | None:
                 return None
             found["half"], at = half, at + 2
         elif letter == "D" or letter in WIDTHS:
-            digits = re.compile(r"\d{1,%d}" % WIDTHS.get(letter, 2)).match(text, at)
+            digits = re.compile(rf"\d{{1,{WIDTHS.get(letter, 2)}}}").match(text, at)
             if not digits:
                 return None
             value, at = int(digits[0]), digits.end()

@@ -1,7 +1,7 @@
 """Dates and times: reading them from text, formats, parts, arithmetic.
 
-In SQLite they are text: `2020-01-02`, `2020-01-02 03:04:05[.678900]`, `[-]03:04:05[.678900]`. Functions here take what
-a column may hold (such text, any other text, a number) and give None where MySQL gives NULL.
+In SQLite they are text: `2020-01-02`, `2020-01-02 03:04:05[.678900]`, `[-]03:04:05[.678900]`. Functions here
+take what a column may hold (such text, any other text, a number) and give None where MySQL gives NULL.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import calendar
 import datetime
 import re
-from typing import Any, Optional, Tuple
+from typing import Any
 
 from .numbers import number
 
@@ -23,7 +23,7 @@ MOMENT = re.compile(
 PACKED = re.compile(r"\s*(\d{4}|\d{2})(\d\d)(\d\d)(?:(\d\d)(\d\d)(\d\d)(?:\.(\d*))?)?(?!\d)(.*)", re.S)
 CLOCK = re.compile(r"\s*(-?)(?:(\d{1,2}) +)?(\d{1,3}):(\d{1,2})(?::(\d{1,2}))?(?:\.(\d*))?")
 
-Moment = Tuple[datetime.datetime, bool]
+Moment = tuple[datetime.datetime, bool]
 """A point in time, and whether a time of day was said."""
 
 
@@ -31,7 +31,7 @@ def _micro(fraction: str | None) -> int:
     return int((fraction or "").ljust(6, "0")[:6] or 0)
 
 
-def moment(value: Any) -> Optional[Moment]:
+def moment(value: Any) -> Moment | None:
     """What a date or a date with a time says, as MySQL reads it; None where it is none."""
     if value is None:
         return None
@@ -105,7 +105,7 @@ def like_moment(value: Any) -> Any:
 # -- times of day ---------------------------------------------------------------------------------------
 
 
-def duration(value: Any) -> Optional[int]:
+def duration(value: Any) -> int | None:
     """Microseconds of a `TIME`, from text or a number; None where it is none."""
     if value is None:
         return None
@@ -165,10 +165,11 @@ def to_time(value: Any, digits: int | None = None) -> Any:
 # -- parts ----------------------------------------------------------------------------------------------
 
 
-def week(when: datetime.date, mode: int) -> Tuple[int, int]:
+def week(when: datetime.date, mode: int) -> tuple[int, int]:
     """Year and week of a day by MySQL's mode: odd modes begin weeks on Monday, 2, 3, 6 and 7 count from 1.
 
-    In modes 1, 3, 4 and 6 week 1 is the first with four days of the year, in the others the first that begins in it.
+    In modes 1, 3, 4 and 6 week 1 is the first with four days of the year, in the others the first that begins
+    in it.
     """
     monday_first, from_one = bool(mode & 1), bool(mode & 2)
     four_days = monday_first != bool(mode & 4)
@@ -267,7 +268,7 @@ def _months_later(when: datetime.datetime, months: int) -> datetime.datetime:
 SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 604800}
 
 
-def amount(value: Any, unit: str) -> Optional[Tuple[int, int]]:
+def amount(value: Any, unit: str) -> tuple[int, int] | None:
     """An interval as months and microseconds."""
     if value is None:
         return None
@@ -295,8 +296,11 @@ def amount(value: Any, unit: str) -> Optional[Tuple[int, int]]:
 
 
 def shift(value: Any, size: Any, unit: str, sign: int, kind: str) -> Any:
-    """A date or time and an interval: `DATE_ADD` and `+ INTERVAL`; the result is of the kind that is said, or
-    (kind `any`) a date where a date was given and the unit has no time in it."""
+    """A date or time and an interval: `DATE_ADD` and `+ INTERVAL`.
+
+    The result is of the kind that is said; with `any`, a date where a date was given and the unit has no time
+    in it.
+    """
     steps = amount(size, unit)
     if value is None or steps is None:
         return None
@@ -334,8 +338,7 @@ def difference(first: Any, second: Any, unit: str) -> Any:
         if end < start:
             start, end, sign = end, start, -1
         months = (end.year - start.year) * 12 + end.month - start.month
-        rest = lambda when: (when.day, when.time())  # noqa: E731
-        months -= rest(end) < rest(start)
+        months -= (end.day, end.time()) < (start.day, start.time())
         return sign * (months // {"YEAR": 12, "QUARTER": 3, "MONTH": 1}[unit])
     micros = (end - start) // datetime.timedelta(microseconds=1)
     size = 1 if unit == "MICROSECOND" else SECONDS[unit] * 1_000_000

@@ -11,7 +11,8 @@ import tempfile
 import time
 import zlib
 from collections import OrderedDict
-from typing import Any, List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 from .catalog import Catalog, StoredTable, TableColumn, parse_type
 from .compiling import Compiler, Session
@@ -28,11 +29,11 @@ from .storing import fitted
 from .types import T_STRING, Type, shown
 
 KEPT = 2_000
-_plans: OrderedDict[Tuple[Any, ...], Plan] = OrderedDict()
+_plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
 """Compiled statements, by text, tables and settings: the same for every database of this process."""
 
 
-def _value_type(value: Any) -> Tuple[Any, Type]:
+def _value_type(value: Any) -> tuple[Any, Type]:
     """A Python value as SQLite keeps it, and its type."""
     from decimal import Decimal
 
@@ -64,8 +65,8 @@ class EmbeddedDatabase:
         self._given = settings
         self.settings = settings
         self._random = random.Random(settings.seed)
-        self._shape: Tuple[int, str] = (-1, "")
-        self._pending: Optional[Catalog] = None
+        self._shape: tuple[int, str] = (-1, "")
+        self._pending: Catalog | None = None
         self._connection = connect(limits, self._random, self._now)
 
     def _now(self) -> str:
@@ -74,10 +75,10 @@ class EmbeddedDatabase:
 
     # -- what plans run on --------------------------------------------------------------------------------
 
-    def rows(self, sql: str, parameters: Any = ()) -> List[Tuple[Any, ...]]:
+    def rows(self, sql: str, parameters: Any = ()) -> list[tuple[Any, ...]]:
         """The rows of a query of SQLite's, as far as the limits go."""
         cursor = self._connection.execute(sql, parameters)
-        found: List[Tuple[Any, ...]] = []
+        found: list[tuple[Any, ...]] = []
         size = 0
         while True:
             chunk = cursor.fetchmany(1_000)
@@ -88,7 +89,8 @@ class EmbeddedDatabase:
             if len(found) > self.limits.result_rows or size > self.limits.result_bytes:
                 raise DatabaseError(
                     3170,
-                    f"The result is too large: more than {self.limits.result_rows} rows or {self.limits.result_bytes} bytes",
+                    f"The result is too large: more than {self.limits.result_rows} rows or "
+                    f"{self.limits.result_bytes} bytes",
                 )
 
     def change(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
@@ -140,8 +142,11 @@ class EmbeddedDatabase:
         if len(sql) > self.limits.statement_chars:
             raise DatabaseError(
                 1153,
-                f"Got a packet bigger than 'max_allowed_packet' bytes: a statement may have {self.limits.statement_chars} characters",
+                f"Got a packet bigger than 'max_allowed_packet' bytes: a statement may have "
+                f"{self.limits.statement_chars} characters",
             )
+        if not sql.isascii() and any("\ud800" <= char <= "\udfff" for char in sql):
+            raise DatabaseError(1300, "Invalid utf8mb4 character string")
         running.limits, running.error = self.limits, None
         running.deadline = time.monotonic() + self.limits.seconds
         running.variables = self.session.values
@@ -241,6 +246,8 @@ class EmbeddedDatabase:
             return DatabaseError(1114, "The table is full")
         if isinstance(error, MemoryError) or "too big" in text or "out of memory" in text:
             return DatabaseError(1038, "Out of sort memory, consider increasing server sort buffer size")
+        if "tables in a join" in text:
+            return DatabaseError(1116, "Too many tables; MySQL can only use 61 tables in a join")
         if (
             isinstance(error, RecursionError)
             or "too many" in text
@@ -281,11 +288,11 @@ class EmbeddedDatabase:
         self._connection.executemany(f"INSERT INTO {made.place} VALUES ({marks})", kept)
         self.catalog.add(made)
 
-    def tables(self) -> List[str]:
+    def tables(self) -> list[str]:
         """The names of the tables, sorted."""
         return sorted(one.name for one in self.catalog.tables.values() if not one.temporary and not one.view)
 
-    def table_rows(self, name: str) -> List[Tuple[Value, ...]]:
+    def table_rows(self, name: str) -> list[tuple[Value, ...]]:
         """Every row of a table."""
         return self.execute(f"SELECT * FROM `{name.replace('`', '``')}`").rows
 
@@ -381,9 +388,9 @@ def _load(connection: sqlite3.Connection, image: bytes) -> None:
 class EmbeddedEngine:
     """Databases in this process's memory; see `contract.Engine`."""
 
-    def __init__(self, settings: Settings = Settings(), limits: Limits = Limits()) -> None:  # noqa: B008 - they don't change
-        self.settings = settings
-        self.limits = limits
+    def __init__(self, settings: Settings | None = None, limits: Limits | None = None) -> None:
+        self.settings = settings or Settings()
+        self.limits = limits or Limits()
 
     def open(self, tables: Sequence[Table], name: str = "db") -> EmbeddedDatabase:
         """Open a database with these tables."""

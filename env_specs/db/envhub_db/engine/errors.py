@@ -15,7 +15,7 @@ STATES = {
 
 
 class DatabaseError(Exception):
-    """A statement failed, as MySQL would say it. `str()` of it is the text that MySQL's Python connector shows.
+    """A statement failed; `str()` is the text that MySQL's Python connector shows.
 
     Attributes:
         number: MySQL's error number, such as 1146.

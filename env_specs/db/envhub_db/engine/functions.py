@@ -1,14 +1,14 @@
 """MySQL's functions that are a matter of values alone: name, arguments, result, and the Python that does it.
 
-A signature has a letter for each argument: `s` text, `i` a whole number, `n` a number, `d` the value as it is. A capital
-letter's argument may be NULL; of the others one NULL makes the result NULL. What follows `?` may be left out, and `*` repeats
-the letter before it.
+A signature has a letter for each argument: `s` text, `i` a whole number, `n` a number, `d` the value as it
+is. A capital letter's argument may be NULL; of the others one NULL makes the result NULL. What follows `?`
+may be left out, and `*` repeats the letter before it.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from . import date_formats, dates, patterns, texts
 from .numbers import number, whole
@@ -210,7 +210,7 @@ def _positive(function: Callable[[float], float]) -> Callable[[float], Any]:
 
 UNSIGNED = Type(INT, unsigned=True)
 EXACT = Type(STRING, exact=True)
-FUNCTIONS: Dict[str, Function] = {
+FUNCTIONS: dict[str, Function] = {
     "ASCII": Function("s", T_INT, texts.code_of),
     "BIN": Function("i", T_STRING, lambda value: format(value & (1 << 64) - 1, "b")),
     "BIT_COUNT": Function("i", T_INT, lambda value: bin(value & (1 << 64) - 1).count("1")),
@@ -317,10 +317,14 @@ FUNCTIONS: Dict[str, Function] = {
     "UUID": Function("", T_STRING, lambda: "00000000-0000-1000-8000-000000000000"),
 }
 SAME = {
-    "CHARACTER_LENGTH": "CHAR_LENGTH", "UCASE": "UPPER", "LCASE": "LOWER", "MID": "SUBSTRING", "SUBSTR": "SUBSTRING",
-    "OCTET_LENGTH": "LENGTH", "POWER": "POW", "ATAN2": "ATAN", "DAYOFMONTH": "DAY", "SHA": "SHA1", "POSITION": "LOCATE",
-    "CEILING": "CEIL", "ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "SYSDATE": "NOW", "CURRENT_TIMESTAMP": "NOW",
-    "LOCALTIME": "NOW", "LOCALTIMESTAMP": "NOW", "CURRENT_DATE": "CURDATE", "CURRENT_TIME": "CURTIME", "SCHEMA": "DATABASE",
+    "CHARACTER_LENGTH": "CHAR_LENGTH", "UCASE": "UPPER", "LCASE": "LOWER", "MID": "SUBSTRING",
+    "SUBSTR": "SUBSTRING",
+    "OCTET_LENGTH": "LENGTH", "POWER": "POW", "ATAN2": "ATAN", "DAYOFMONTH": "DAY", "SHA": "SHA1",
+    "POSITION": "LOCATE",
+    "CEILING": "CEIL", "ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "SYSDATE": "NOW",
+    "CURRENT_TIMESTAMP": "NOW",
+    "LOCALTIME": "NOW", "LOCALTIMESTAMP": "NOW", "CURRENT_DATE": "CURDATE", "CURRENT_TIME": "CURTIME",
+    "SCHEMA": "DATABASE",
     "SESSION_USER": "USER", "SYSTEM_USER": "USER", "CURRENT_USER": "USER",
 }  # fmt: skip
 """Other names of functions."""
@@ -330,7 +334,7 @@ def _whole(value: Any) -> int:
     return int(value) if isinstance(value, int) else int(whole(number(value), False))
 
 
-CONVERT: Dict[str, Callable[[Any], Any]] = {
+CONVERT: dict[str, Callable[[Any], Any]] = {
     "s": patterns.as_text,
     "i": _whole,
     "n": number,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any
 
 from .aggregates import Ordered
 from .collation import sort_key
@@ -13,7 +13,7 @@ class GroupConcat:
     """Texts of a group in an order, joined and cut."""
 
     def __init__(self) -> None:
-        self.rows: List[Tuple[Ordered, str]] = []
+        self.rows: list[tuple[Ordered, str]] = []
         self.seen: set[str] = set()
         self.mark, self.limit, self.size = ",", 1024, 0
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from .catalog import INTEGERS, StoredTable, TableColumn
 from .compiling import Compiler, quoted
 from .errors import DatabaseError
 from .types import DATETIME, T_INT, T_STRING, Type
 
-Columns = List[Tuple[str, Type]]
+Columns = list[tuple[str, Type]]
 
 
 def key_mark(table: StoredTable, column: TableColumn) -> str:
@@ -35,7 +35,7 @@ def default_text(column: TableColumn) -> Any:
     return str(column.default)
 
 
-def _text_sizes(column: TableColumn) -> Tuple[Any, Any]:
+def _text_sizes(column: TableColumn) -> tuple[Any, Any]:
     sizes = {"tinytext": 255, "text": 65535, "mediumtext": 16777215, "longtext": 4294967295}
     if column.type.name in sizes:
         return sizes[column.type.name], sizes[column.type.name]
@@ -44,7 +44,7 @@ def _text_sizes(column: TableColumn) -> Tuple[Any, Any]:
     return None, None
 
 
-def _precision(column: TableColumn) -> Tuple[Any, Any]:
+def _precision(column: TableColumn) -> tuple[Any, Any]:
     name = column.type.name
     if name in INTEGERS:
         return {"tinyint": 3, "smallint": 5, "mediumint": 7, "int": 10, "bigint": 19}[name], 0
@@ -53,7 +53,7 @@ def _precision(column: TableColumn) -> Tuple[Any, Any]:
     return ({"float": 12, "double": 22}.get(name), None)
 
 
-def _columns(c: Compiler) -> List[List[Any]]:
+def _columns(c: Compiler) -> list[list[Any]]:
     rows = []
     for table in c.catalog.tables.values():
         if table.temporary:
@@ -63,37 +63,44 @@ def _columns(c: Compiler) -> List[List[Any]]:
             digits, scale = _precision(one)
             text = one.type.type.kind == "string" and not one.type.type.raw
             rows.append([
-                "def", c.database, table.name, one.name, place, default_text(one), "YES" if one.nullable else "NO", one.type.name,
-                length, octets, digits, scale, one.type.size or 0 if one.type.type.kind in (DATETIME, "time") else None,
-                "utf8mb4" if text else None, "utf8mb4_0900_ai_ci" if text else None, one.type.text(), key_mark(table, one),
-                "auto_increment" if one.counts else "DEFAULT_GENERATED" if one.now else "", "select,insert,update,references", one.comment, "", None,
+                "def", c.database, table.name, one.name, place, default_text(one),
+                "YES" if one.nullable else "NO", one.type.name,
+                length, octets, digits, scale, one.type.size or 0 if one.type.type.kind in (DATETIME,
+                "time") else None,
+                "utf8mb4" if text else None, "utf8mb4_0900_ai_ci" if text else None, one.type.text(),
+                key_mark(table, one),
+                "auto_increment" if one.counts else "DEFAULT_GENERATED" if one.now else "",
+                "select,insert,update,references", one.comment, "", None,
             ])  # fmt: skip
     return rows
 
 
-def _tables(c: Compiler) -> List[List[Any]]:
+def _tables(c: Compiler) -> list[list[Any]]:
     rows = []
     for table in c.catalog.tables.values():
         if table.temporary:
             continue
         view = bool(table.view)
         rows.append([
-            "def", c.database, table.name, "VIEW" if view else "BASE TABLE", None if view else "InnoDB", None if view else 10,
-            None if view else "Dynamic", None if view else 0, None if view else 0, None if view else 16384, None if view else 0,
-            None if view else 0, None if view else 0, None, None, None, None, None if view else "utf8mb4_0900_ai_ci", None, None if view else "",
+            "def", c.database, table.name, "VIEW" if view else "BASE TABLE", None if view else "InnoDB",
+            None if view else 10,
+            None if view else "Dynamic", None if view else 0, None if view else 0, None if view else 16384,
+            None if view else 0,
+            None if view else 0, None if view else 0, None, None, None, None,
+            None if view else "utf8mb4_0900_ai_ci", None, None if view else "",
             "VIEW" if view else "",
         ])  # fmt: skip
     return rows
 
 
-def _schemata(c: Compiler) -> List[List[Any]]:
+def _schemata(c: Compiler) -> list[list[Any]]:
     return [
         ["def", "information_schema", "utf8mb3", "utf8mb3_general_ci", None, "NO"],
         ["def", c.database, "utf8mb4", "utf8mb4_0900_ai_ci", None, "NO"],
     ]
 
 
-def index_rows(table: StoredTable) -> List[List[Any]]:
+def index_rows(table: StoredTable) -> list[list[Any]]:
     """The rows of SHOW INDEX for a table."""
     rows = []
     for key in sorted(table.keys, key=lambda one: (not one.primary, not one.unique)):
@@ -122,14 +129,14 @@ def index_rows(table: StoredTable) -> List[List[Any]]:
     return rows
 
 
-def _statistics(c: Compiler) -> List[List[Any]]:
+def _statistics(c: Compiler) -> list[list[Any]]:
     rows = []
     for table in c.catalog.tables.values():
         rows += [["def", c.database, one[0], one[1], c.database, *one[2:]] for one in index_rows(table)]
     return rows
 
 
-def _key_columns(c: Compiler) -> List[List[Any]]:
+def _key_columns(c: Compiler) -> list[list[Any]]:
     return [
         ["def", c.database, key.name, "def", c.database, table.name, name, place, None, None, None, None]
         for table in c.catalog.tables.values()
@@ -139,7 +146,7 @@ def _key_columns(c: Compiler) -> List[List[Any]]:
     ]
 
 
-def _constraints(c: Compiler) -> List[List[Any]]:
+def _constraints(c: Compiler) -> list[list[Any]]:
     return [
         [
             "def",
@@ -156,7 +163,7 @@ def _constraints(c: Compiler) -> List[List[Any]]:
     ]
 
 
-def _views(c: Compiler) -> List[List[Any]]:
+def _views(c: Compiler) -> list[list[Any]]:
     return [
         ["def", c.database, one.name, one.view, "NONE", "YES"]
         for one in c.catalog.tables.values()
@@ -165,39 +172,49 @@ def _views(c: Compiler) -> List[List[Any]]:
 
 
 NUMBERS = frozenset(
-    "ORDINAL_POSITION CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_SCALE DATETIME_PRECISION SRS_ID "
-    "VERSION TABLE_ROWS AVG_ROW_LENGTH DATA_LENGTH MAX_DATA_LENGTH INDEX_LENGTH DATA_FREE AUTO_INCREMENT CHECKSUM NON_UNIQUE "
+    "ORDINAL_POSITION CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_SCALE "
+    "DATETIME_PRECISION SRS_ID "
+    "VERSION TABLE_ROWS AVG_ROW_LENGTH DATA_LENGTH MAX_DATA_LENGTH INDEX_LENGTH DATA_FREE AUTO_INCREMENT "
+    "CHECKSUM NON_UNIQUE "
     "SEQ_IN_INDEX CARDINALITY SUB_PART POSITION_IN_UNIQUE_CONSTRAINT".split()
 )
-TABLES: Dict[str, Tuple[str, Any]] = {
+TABLES: dict[str, tuple[str, Any]] = {
     "COLUMNS": (
-        "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME COLUMN_NAME ORDINAL_POSITION COLUMN_DEFAULT IS_NULLABLE DATA_TYPE "
-        "CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_SCALE DATETIME_PRECISION CHARACTER_SET_NAME "
+        "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME COLUMN_NAME ORDINAL_POSITION COLUMN_DEFAULT IS_NULLABLE "
+        "DATA_TYPE "
+        "CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_SCALE "
+        "DATETIME_PRECISION CHARACTER_SET_NAME "
         "COLLATION_NAME COLUMN_TYPE COLUMN_KEY EXTRA PRIVILEGES COLUMN_COMMENT GENERATION_EXPRESSION SRS_ID",
         _columns,
     ),
     "TABLES": (
-        "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME TABLE_TYPE ENGINE VERSION ROW_FORMAT TABLE_ROWS AVG_ROW_LENGTH DATA_LENGTH "
-        "MAX_DATA_LENGTH INDEX_LENGTH DATA_FREE AUTO_INCREMENT CREATE_TIME UPDATE_TIME CHECK_TIME TABLE_COLLATION CHECKSUM "
+        "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME TABLE_TYPE ENGINE VERSION ROW_FORMAT TABLE_ROWS "
+        "AVG_ROW_LENGTH DATA_LENGTH "
+        "MAX_DATA_LENGTH INDEX_LENGTH DATA_FREE AUTO_INCREMENT CREATE_TIME UPDATE_TIME CHECK_TIME "
+        "TABLE_COLLATION CHECKSUM "
         "CREATE_OPTIONS TABLE_COMMENT",
         _tables,
     ),
     "SCHEMATA": (
-        "CATALOG_NAME SCHEMA_NAME DEFAULT_CHARACTER_SET_NAME DEFAULT_COLLATION_NAME SQL_PATH DEFAULT_ENCRYPTION",
+        "CATALOG_NAME SCHEMA_NAME DEFAULT_CHARACTER_SET_NAME DEFAULT_COLLATION_NAME SQL_PATH "
+        "DEFAULT_ENCRYPTION",
         _schemata,
     ),
     "STATISTICS": (
-        "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME NON_UNIQUE INDEX_SCHEMA INDEX_NAME SEQ_IN_INDEX COLUMN_NAME COLLATION CARDINALITY "
+        "TABLE_CATALOG TABLE_SCHEMA TABLE_NAME NON_UNIQUE INDEX_SCHEMA INDEX_NAME SEQ_IN_INDEX "
+        "COLUMN_NAME COLLATION CARDINALITY "
         "SUB_PART PACKED NULLABLE INDEX_TYPE COMMENT INDEX_COMMENT IS_VISIBLE EXPRESSION",
         _statistics,
     ),
     "KEY_COLUMN_USAGE": (
-        "CONSTRAINT_CATALOG CONSTRAINT_SCHEMA CONSTRAINT_NAME TABLE_CATALOG TABLE_SCHEMA TABLE_NAME COLUMN_NAME ORDINAL_POSITION "
+        "CONSTRAINT_CATALOG CONSTRAINT_SCHEMA CONSTRAINT_NAME TABLE_CATALOG TABLE_SCHEMA TABLE_NAME "
+        "COLUMN_NAME ORDINAL_POSITION "
         "POSITION_IN_UNIQUE_CONSTRAINT REFERENCED_TABLE_SCHEMA REFERENCED_TABLE_NAME REFERENCED_COLUMN_NAME",
         _key_columns,
     ),
     "TABLE_CONSTRAINTS": (
-        "CONSTRAINT_CATALOG CONSTRAINT_SCHEMA CONSTRAINT_NAME TABLE_SCHEMA TABLE_NAME CONSTRAINT_TYPE ENFORCED",
+        "CONSTRAINT_CATALOG CONSTRAINT_SCHEMA CONSTRAINT_NAME TABLE_SCHEMA TABLE_NAME CONSTRAINT_TYPE "
+        "ENFORCED",
         _constraints,
     ),
     "VIEWS": ("TABLE_CATALOG TABLE_SCHEMA TABLE_NAME VIEW_DEFINITION CHECK_OPTION IS_UPDATABLE", _views),
@@ -205,8 +222,8 @@ TABLES: Dict[str, Tuple[str, Any]] = {
 """The tables there are: their columns, and what gives their rows."""
 
 
-def values(rows: List[List[Any]], width: int) -> str:
-    """Rows as a query of SQLite's, with columns c1, c2, …"""
+def values(rows: list[list[Any]], width: int) -> str:
+    """Rows as a query of SQLite's, with columns c1, c2 and so on."""
 
     def one(value: Any) -> str:
         return "NULL" if value is None else quoted(value) if isinstance(value, str) else str(value)
@@ -228,7 +245,7 @@ def values(rows: List[List[Any]], width: int) -> str:
     )
 
 
-def information(c: Compiler, name: str) -> Tuple[str, Columns]:
+def information(c: Compiler, name: str) -> tuple[str, Columns]:
     """The rows and columns of a table of `information_schema`.
 
     Raises:

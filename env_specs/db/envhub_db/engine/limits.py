@@ -15,12 +15,12 @@ class Limits(NamedTuple):
         result_bytes: How large a result may be, about.
         value_bytes: How large one value may be (`max_allowed_packet`).
         database_bytes: How large the database may become.
-        process_bytes: How much SQLite may take in this process, for all databases and what statements sort in them. It
-            holds for the process: the first engine in it decides.
+        process_bytes: How much SQLite may take in this process, for all databases and what statements sort in
+            them. It holds for the process: the first engine in it decides.
     """
 
     seconds: float = 5.0
-    statement_chars: int = 200_000
+    statement_chars: int = 100_000
     result_rows: int = 100_000
     result_bytes: int = 16_000_000
     value_bytes: int = 4_000_000

@@ -84,7 +84,7 @@ def to_decimal(value: Any, digits: int, scale: int) -> Any:
 
 
 def round_decimal(value: Any, scale: int) -> Any:
-    """The result of an operation on decimals that shows so many digits: as exact as a double and MySQL keep it."""
+    """The result of an operation on decimals, as exact as a double and MySQL keep it."""
     if value is None:
         return None
     if isinstance(value, float) and (math.isinf(value) or abs(value) > 1e60):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable
 
 from sqlglot import exp
 
@@ -67,7 +67,7 @@ def column(c: Compiler, node: exp.Column, at: Place) -> Typed:
     return _found(c, name, table, at)
 
 
-def alias(c: Compiler, name: str, at: Place) -> Optional[Typed]:
+def alias(c: Compiler, name: str, at: Place) -> Typed | None:
     """What an alias of the select list stands for; None where there is none of the name."""
     target = at.scope.aliases.get(name.lower())
     if target is None:
@@ -84,13 +84,16 @@ def _found(c: Compiler, name: str, table: str, at: Place) -> Typed:
         if scope.keys:
             raise DatabaseError(
                 1055,
-                f"Expression #1 of {'SELECT list' if at.clause == 'field list' else at.clause.upper()} is not in GROUP BY clause and "
-                f"contains nonaggregated column '{full}' which is not functionally dependent on columns in GROUP BY "
+                f"Expression #1 of {'SELECT list' if at.clause == 'field list' else at.clause.upper()} "
+                f"is not in GROUP BY clause and "
+                f"contains nonaggregated column '{full}' which is not functionally dependent on columns "
+                f"in GROUP BY "
                 "clause; this is incompatible with sql_mode=only_full_group_by",
             )
         raise DatabaseError(
             1140,
-            f"In aggregated query without GROUP BY, expression #1 of SELECT list contains nonaggregated column '{full}'; "
+            f"In aggregated query without GROUP BY, expression #1 of SELECT list contains nonaggregated "
+            f"column '{full}'; "
             "this is incompatible with sql_mode=only_full_group_by",
         )
     return Typed(f"m_first({field.sql})", field.type)
@@ -224,7 +227,7 @@ def comparison(c: Compiler, node: exp.Binary, at: Place) -> Typed:
     return Typed(compared(c.expression(left, at), c.expression(right, at), sign), T_INT)
 
 
-def _members(c: Compiler, node: Any, at: Place) -> List[Typed]:
+def _members(c: Compiler, node: Any, at: Place) -> list[Typed]:
     inner = node.this if isinstance(node, exp.Paren) else node
     if isinstance(inner, exp.Tuple):
         return [c.expression(one, at) for one in inner.expressions]
@@ -260,7 +263,8 @@ def quantified(c: Compiler, left: Typed, right: Any, sign: str, at: Place) -> Ty
     extreme = "MAX" if deciding else "MIN"
     return Typed(
         f"(SELECT CASE WHEN COUNT(*) = 0 THEN {other} WHEN {extreme}(p) = {deciding} THEN {deciding} "
-        f"WHEN COUNT(p) < COUNT(*) THEN NULL ELSE {other} END FROM (SELECT {test} AS p FROM ({query.sql}) AS {name}))",
+        f"WHEN COUNT(p) < COUNT(*) THEN NULL ELSE {other} END FROM (SELECT {test} AS p FROM "
+        f"({query.sql}) AS {name}))",
         T_INT,
     )
 
@@ -301,8 +305,12 @@ def within(c: Compiler, node: exp.In, at: Place) -> Typed:
             one.type.unsigned for one in (value, *others)
         ):
             return Typed(f"({value.sql} IN ({', '.join(one.sql for one in others)}))", T_INT)
+        if value.type.kind == STRING and all(
+            one.type.kind in NUMBERS and not one.type.unsigned for one in others
+        ):
+            return Typed(f"({number(value)} IN ({', '.join(one.sql for one in others)}))", T_INT)
         parts = [compared(value, one, "=") for one in others]
-    return Typed("(" + " OR ".join(parts) + ")", T_INT)
+    return Typed(balanced(parts, "OR"), T_INT)
 
 
 def _in_query(c: Compiler, node: exp.In, query: Any, at: Place) -> Typed:
@@ -389,8 +397,15 @@ def connective(c: Compiler, node: exp.Connector, at: Place) -> Typed:
         parts.append(here.expression)
         here = here.this
     parts.append(here)
-    sign = " AND " if kind is exp.And else " OR "
-    return Typed("(" + sign.join(truth(c.expression(one, at)) for one in reversed(parts)) + ")", T_INT)
+    sign = "AND" if kind is exp.And else "OR"
+    return Typed(balanced([truth(c.expression(one, at)) for one in reversed(parts)], sign), T_INT)
+
+
+def balanced(parts: list[str], sign: str) -> str:
+    """Conditions with AND or OR between them, nested no deeper than SQLite takes."""
+    while len(parts) > 1:
+        parts = [f"({f' {sign} '.join(parts[at : at + 8])})" for at in range(0, len(parts), 8)]
+    return parts[0]
 
 
 @rule(exp.Not)
@@ -536,7 +551,7 @@ def shifted(c: Compiler, value: Typed, node: exp.Interval, sign: int, at: Place)
 # -- choices --------------------------------------------------------------------------------------------
 
 
-def together(values: List[Typed]) -> Type:
+def together(values: list[Typed]) -> Type:
     """The type that holds any of these values."""
     kind = values[0].type
     for one in values[1:]:
@@ -548,7 +563,7 @@ def together(values: List[Typed]) -> Type:
 def case(c: Compiler, node: exp.Case, at: Place) -> Typed:
     """CASE, of conditions or of one value."""
     subject = c.expression(node.this, at) if node.this is not None else None
-    tests: List[str] = []
+    tests: list[str] = []
     for branch in node.args["ifs"]:
         found = c.expression(branch.this, at)
         tests.append(truth(found) if subject is None else compared(subject, found, "="))
@@ -558,7 +573,7 @@ def case(c: Compiler, node: exp.Case, at: Place) -> Typed:
     return chosen(tests, results)
 
 
-def chosen(tests: List[str], results: List[Typed]) -> Typed:
+def chosen(tests: list[str], results: list[Typed]) -> Typed:
     """The first result whose test holds, else the last, all in one type."""
     kind = together(results)
     parts = [f"WHEN {test} THEN {converted(one, kind)}" for test, one in zip(tests, results)]

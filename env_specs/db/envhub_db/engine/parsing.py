@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from typing import Any, List, Optional, Tuple, Union
+from typing import Any, Union
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
@@ -20,7 +19,8 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements t
 KEPT = 2_000
 KEPT_CHARS = 300_000
 LONGEST_KEPT = 4_000
-"""How many parsed statements a process keeps, of what length together, and of what length one; a tree takes a hundred times
+"""How many parsed statements a process keeps, of what length together, and of what length one; a tree takes a
+hundred times
 its text."""
 DEEPEST = 80
 """Parentheses within each other; MySQL's own parser ends at a depth that depends on its stack."""
@@ -119,11 +119,14 @@ class Grammar(MySQL):
 
 def _near(sql: str, start: int) -> DatabaseError:
     line = sql.count("\n", 0, start) + 1
-    text = "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near "
+    text = (
+        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version "
+        "for the right syntax to use near "
+    )
     return DatabaseError(1064, f"{text}'{sql[start : start + 80]}' at line {line}")
 
 
-def _refuse(sql: str, tokens: List[Token]) -> None:
+def _refuse(sql: str, tokens: list[Token]) -> None:
     """Refuse statements that the user of one database may not execute, or that concern what there is not."""
     first = tokens[0].text.upper()
     second = tokens[1].text.upper() if len(tokens) > 1 else ""
@@ -139,9 +142,9 @@ def _refuse(sql: str, tokens: List[Token]) -> None:
         raise DatabaseError(1305, f"PROCEDURE {tokens[1].text} does not exist")
 
 
-def _guard(sql: str, tokens: List[Token]) -> None:
-    """Refuse what sqlglot would take and MySQL does not: deep nesting, clauses out of order, foreign forms."""
-    stack: List[Tuple[int, str]] = [(0, "")]
+def _guard(sql: str, tokens: list[Token]) -> None:
+    """Refuse what sqlglot would take and MySQL does not."""
+    stack: list[tuple[int, str]] = [(0, "")]
     set_seen = tokens[0].token_type != TokenType.UPDATE
     for place, token in enumerate(tokens):
         kind, word = token.token_type, token.text.upper()
@@ -168,7 +171,7 @@ def _guard(sql: str, tokens: List[Token]) -> None:
             raise DatabaseError(1045, NO_FILES)
 
 
-def _guard_pair(sql: str, token: Token, following: Optional[Token], opener: str) -> None:
+def _guard_pair(sql: str, token: Token, following: Token | None, opener: str) -> None:
     """Refuse two tokens that don't go together."""
     kind, word = token.token_type, token.text.upper()
     after = following.text.upper() if following is not None else ""
@@ -189,7 +192,8 @@ def _guard_pair(sql: str, token: Token, following: Optional[Token], opener: str)
             raise _near(sql, following.end + 1)
         raise DatabaseError(
             1630,
-            f"FUNCTION {token.text} does not exist. Check the 'Function Name Parsing and Resolution' section in the "
+            f"FUNCTION {token.text} does not exist. Check the 'Function Name Parsing and Resolution' "
+            f"section in the "
             "Reference Manual",
         )
 
@@ -251,7 +255,7 @@ def _parse(sql: str) -> Parsed:
 class Words:
     """A statement without expressions, such as SHOW, word by word."""
 
-    def __init__(self, sql: str, tokens: List[Token]) -> None:
+    def __init__(self, sql: str, tokens: list[Token]) -> None:
         self.sql = sql
         self.tokens = tokens
         self.place = 0
@@ -367,7 +371,7 @@ def parse(sql: str) -> Parsed:
     """The tree of a statement, which nobody may change: it is kept for the next time.
 
     Raises:
-        DatabaseError: 1064: MySQL would not understand it; 1065: there is none; 1436: it is nested too deeply.
+        DatabaseError: 1064: MySQL would not take it; 1065: there is none; 1436: it is nested too deeply.
     """
     global _kept_chars
     tree = _kept.get(sql)

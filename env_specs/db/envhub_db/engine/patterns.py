@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, List
+from typing import Any
 
 from .collation import fold
 from .errors import DatabaseError
@@ -32,7 +32,7 @@ class Likeness:
     """A pattern of LIKE: pieces of text between its `%`, matched one after the other and never back."""
 
     def __init__(self, pattern: str, escape: str, exact: bool) -> None:
-        pieces: List[List[str]] = [[]]
+        pieces: list[list[str]] = [[]]
         place = 0
         while place < len(pattern):
             char = pattern[place]
@@ -80,8 +80,10 @@ def like(text: Any, pattern: Any, escape: Any, exact: int) -> Any:
 
 
 POSIX = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s", "blank": r" \t",
-    "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F", "word": r"\w", "cntrl": r"\x00-\x1f\x7f", "print": r"\x20-\x7e", "graph": r"\x21-\x7e",
+    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
+    "blank": r" \t",
+    "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F", "word": r"\w", "cntrl": r"\x00-\x1f\x7f",
+    "print": r"\x20-\x7e", "graph": r"\x21-\x7e",
 }  # fmt: skip
 
 
@@ -127,7 +129,7 @@ def _occurrences(text: str, pattern: str, start: Any, flags: Any) -> Any:
 
 
 def replace(text: Any, pattern: Any, by: Any, start: Any = 1, which: Any = 0, flags: Any = "") -> Any:
-    """`REGEXP_REPLACE`; groups are `$1` in MySQL 8, and `\\1` does as well."""
+    """`REGEXP_REPLACE`; groups are `$1` in MySQL 8, and a backslash with the number does as well."""
     if None in (text, pattern, by, start, which, flags):
         return None
     text, by = as_text(text), as_text(by)

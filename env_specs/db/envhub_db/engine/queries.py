@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -22,10 +22,10 @@ class Item(NamedTuple):
 
     name: str
     node: Any
-    field: Optional[Field] = None
+    field: Field | None = None
 
 
-def query(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
+def query(c: Compiler, node: Any, parent: Scope | None) -> Query:
     """Compile a SELECT, a UNION, or one in parentheses."""
     if isinstance(node, exp.Subquery):
         return _wrapped(c, node, parent)
@@ -43,7 +43,7 @@ def subquery(c: Compiler, node: Any, scope: Scope) -> Query:
     return query(c, node, scope)
 
 
-def _wrapped(c: Compiler, node: exp.Subquery, parent: Optional[Scope]) -> Query:
+def _wrapped(c: Compiler, node: exp.Subquery, parent: Scope | None) -> Query:
     inner = query(c, node.this, parent)
     order, limit, offset = node.args.get("order"), node.args.get("limit"), node.args.get("offset")
     if order is None and limit is None:
@@ -51,7 +51,7 @@ def _wrapped(c: Compiler, node: exp.Subquery, parent: Optional[Scope]) -> Query:
     return _outer(c, inner, order, limit, offset, parent)
 
 
-def _outer(c: Compiler, inner: Query, order: Any, limit: Any, offset: Any, parent: Optional[Scope]) -> Query:
+def _outer(c: Compiler, inner: Query, order: Any, limit: Any, offset: Any, parent: Scope | None) -> Query:
     """ORDER BY and LIMIT around a whole query, by its columns' names."""
     name = c.name("q")
     scope = Scope(parent=parent)
@@ -111,17 +111,18 @@ def with_clause(c: Compiler, node: Any, scope: Scope) -> str:
     return f"WITH {'RECURSIVE ' if recursive else ''}{', '.join(parts)} "
 
 
-def _define(scope: Scope, alias_name: str, name: str, columns: List[str], found: Query) -> None:
+def _define(scope: Scope, alias_name: str, name: str, columns: list[str], found: Query) -> None:
     if columns and len(columns) != len(found.types):
         raise DatabaseError(
             1353,
-            f"In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+            "In definition of view, derived table or common table expression, SELECT list and column "
+            "names list have different column counts",
         )
     scope.ctes[alias_name.lower()] = (name, columns or found.names, found.types)
 
 
 def _recursive(
-    c: Compiler, node: exp.Union, scope: Scope, alias_name: str, name: str, columns: List[str]
+    c: Compiler, node: exp.Union, scope: Scope, alias_name: str, name: str, columns: list[str]
 ) -> Query:
     first = query(c, node.this, scope)
     _define(scope, alias_name, name, columns, first)
@@ -152,7 +153,7 @@ def _key(value: Typed) -> str:
     return f"m_key({value.sql})" if value.type.kind == STRING and not value.type.exact else value.sql
 
 
-def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
+def union(c: Compiler, node: Any, parent: Scope | None) -> Query:
     """UNION, EXCEPT and INTERSECT: columns in the types that hold both sides'."""
     scope = Scope(parent=parent)
     head = with_clause(c, node, scope)
@@ -175,7 +176,8 @@ def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
             key = (
                 f"m_row({', '.join(_key(Typed(f'{name}.c{at}', kind)) for at, kind in enumerate(types, 1))})"
             )
-            sql = f"{head}SELECT DISTINCT {listed} FROM ({one}) AS {name} WHERE {key} {word} (SELECT {key} FROM ({other}) AS {name})"
+            chosen = f"{key} {word} (SELECT {key} FROM ({other}) AS {name})"
+            sql = f"{head}SELECT DISTINCT {listed} FROM ({one}) AS {name} WHERE {chosen}"
     whole = Query(sql, first.names, types)
     order, limit, offset = node.args.get("order"), node.args.get("limit"), node.args.get("offset")
     return whole if order is None and limit is None else _outer(c, whole, order, limit, offset, parent)
@@ -184,13 +186,14 @@ def union(c: Compiler, node: Any, parent: Optional[Scope]) -> Query:
 # -- SELECT ---------------------------------------------------------------------------------------------
 
 KNOWN = {
-    "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "distinct", "joins", "with_", "with",
+    "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "distinct",
+    "joins", "with_", "with",
     "windows", "locks", "operation_modifiers", "hint", "kind",
 }  # fmt: skip
 
 
-def _items(c: Compiler, node: exp.Select, scope: Scope) -> List[Item]:
-    found: List[Item] = []
+def _items(c: Compiler, node: exp.Select, scope: Scope) -> list[Item]:
+    found: list[Item] = []
     for one in node.expressions:
         if isinstance(one, exp.Star) or (isinstance(one, exp.Column) and isinstance(one.this, exp.Star)):
             table = one.table if isinstance(one, exp.Column) else ""
@@ -221,7 +224,7 @@ def _items(c: Compiler, node: exp.Select, scope: Scope) -> List[Item]:
     return found
 
 
-def select(c: Compiler, node: exp.Select, parent: Optional[Scope]) -> Query:
+def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
     """Compile a SELECT."""
     for name, value in node.args.items():
         if value and name not in KNOWN:
@@ -270,7 +273,8 @@ def select(c: Compiler, node: exp.Select, parent: Optional[Scope]) -> Query:
         body += f" GROUP BY {', '.join(map(collated, keys))}"
     elif test:
         body, test = (
-            f"SELECT {', '.join(f'c{place}' for place in range(1, len(values) + 1))} FROM ({body.replace(' AS c1', f' AS c1, {test} AS test', 1)}) WHERE test",
+            f"SELECT {', '.join(f'c{place}' for place in range(1, len(values) + 1))} FROM "
+            f"({body.replace(' AS c1', f' AS c1, {test} AS test', 1)}) WHERE test",
             "",
         )
         sorting = []
@@ -302,7 +306,7 @@ def _item(c: Compiler, item: Item, at: Place) -> Typed:
     return Typed(item.field.sql, item.field.type)
 
 
-def _determined(scope: Scope, keys: List[str]) -> bool:
+def _determined(scope: Scope, keys: list[str]) -> bool:
     """Whether every column hangs on what is grouped by: the tables' whole primary keys are there."""
     for source in scope.sources:
         primary = source.table.primary if source.table is not None else None
@@ -314,13 +318,13 @@ def _determined(scope: Scope, keys: List[str]) -> bool:
     return bool(scope.sources) and bool(keys)
 
 
-def _by_place(node: Any) -> Optional[int]:
+def _by_place(node: Any) -> int | None:
     if isinstance(node, exp.Literal) and not node.args.get("is_string") and str(node.this).isdigit():
         return int(str(node.this))
     return None
 
 
-def _group_keys(c: Compiler, group: Any, items: List[Item], scope: Scope) -> tuple[List[Typed], bool]:
+def _group_keys(c: Compiler, group: Any, items: list[Item], scope: Scope) -> tuple[list[Typed], bool]:
     if group is None:
         return [], False
     at = Place(scope, "group statement")
@@ -349,7 +353,7 @@ def _group_keys(c: Compiler, group: Any, items: List[Item], scope: Scope) -> tup
     return keys, bool(group.args.get("rollup"))
 
 
-def _sort_key(c: Compiler, one: exp.Ordered, items: List[Item], scope: Scope, at: Place) -> str:
+def _sort_key(c: Compiler, one: exp.Ordered, items: list[Item], scope: Scope, at: Place) -> str:
     node = one.this
     place = _by_place(node)
     if place is not None:
@@ -368,9 +372,9 @@ def _sort_key(c: Compiler, one: exp.Ordered, items: List[Item], scope: Scope, at
     return collated(value) + (" DESC" if one.args.get("desc") else "")
 
 
-def _unaliased(c: Compiler, node: Any, items: List[Item], scope: Scope) -> Any:
+def _unaliased(c: Compiler, node: Any, items: list[Item], scope: Scope) -> Any:
     """An expression with the aliases in it replaced by what they stand for, where they are no columns."""
-    names: Dict[str, Any] = {item.name.lower(): item.node for item in items if item.node is not None}
+    names: dict[str, Any] = {item.name.lower(): item.node for item in items if item.node is not None}
 
     def swap(one: Any) -> Any:
         if (
@@ -385,7 +389,7 @@ def _unaliased(c: Compiler, node: Any, items: List[Item], scope: Scope) -> Any:
     return node.transform(swap)
 
 
-def _with_rollup(c: Compiler, node: exp.Select, parent: Optional[Scope], keys: List[Typed], body: str) -> str:
+def _with_rollup(c: Compiler, node: exp.Select, parent: Scope | None, keys: list[Typed], body: str) -> str:
     """Groups, with a row of all after each run of them: only for one key, which is what people write."""
     if len(keys) != 1 or node.args.get("having") or node.args.get("order"):
         raise DatabaseError(
@@ -401,7 +405,8 @@ def _with_rollup(c: Compiler, node: exp.Select, parent: Optional[Scope], keys: L
     whole = select(c, total, parent)
     ordered = f"{body} ORDER BY {collated(keys[0])}"
     name = c.name("q")
-    return f"SELECT * FROM ({ordered}) UNION ALL SELECT * FROM ({whole.sql}) AS {name} WHERE EXISTS (SELECT 1 FROM ({body}))"
+    some = f"EXISTS (SELECT 1 FROM ({body}))"
+    return f"SELECT * FROM ({ordered}) UNION ALL SELECT * FROM ({whole.sql}) AS {name} WHERE {some}"
 
 
 # -- queries in expressions -------------------------------------------------------------------------------
@@ -422,5 +427,4 @@ def scalar(c: Compiler, node: exp.Subquery, at: Place) -> Typed:
 @rule(exp.Exists)
 def exists(c: Compiler, node: exp.Exists, at: Place) -> Typed:
     """EXISTS (…)."""
-
     return Typed(f"EXISTS ({subquery(c, node.this, at.scope).sql})", T_INT)

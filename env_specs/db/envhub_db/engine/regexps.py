@@ -1,8 +1,9 @@
 """Regular expressions that may take for ever, and the clock that ends them.
 
-Python's `re` tries every way to match. Where a repetition stands in another one, or several follow each other, that can be
-more ways than there is time, and no check of SQLite's is reached meanwhile. `re` looks for signals, so an alarm ends it in
-a process's main thread; in another thread such an expression is refused for texts long enough to matter.
+Python's `re` tries every way to match. Where a repetition stands in another one, or several follow each
+other, that can be more ways than there is time, and no check of SQLite's is reached meanwhile. `re` looks for
+signals, so an alarm ends it in a process's main thread; in another thread such an expression is refused for
+texts long enough to matter.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import signal
 import threading
 import time
 import warnings
-from typing import Any, Callable, Iterator, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from .errors import DatabaseError
 from .running import running

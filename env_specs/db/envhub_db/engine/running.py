@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable
 
 from .errors import DatabaseError
 from .limits import Limits
 
 
 class _Running(threading.local):
-    """The statement of this thread: its limits, when it must end, the error that a function met, and its connection."""
+    """The statement of this thread: its limits, its end, its variables, an error that a function met."""
 
     limits = Limits()
     deadline = float("inf")
-    error: Optional[DatabaseError] = None
-    variables: Dict[str, Any] = {}  # noqa: RUF012 - set before each statement
+    error: DatabaseError | None = None
+    variables: dict[str, Any] = {}  # noqa: RUF012 - set before each statement
 
 
 running = _Running()
@@ -45,7 +45,7 @@ def check_time() -> None:
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function for SQLite, which keeps no exception: MySQL's errors are left where the statement finds them."""
+    """A function for SQLite, which keeps no exception: MySQL's errors are left in `running`."""
 
     def call(*arguments: Any) -> Any:
         try:

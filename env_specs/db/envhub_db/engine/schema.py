@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from sqlglot import exp
 
@@ -18,8 +18,10 @@ from .storing import fitted, type_for
 from .types import NULL
 
 NAMES = {
-    "UINT": "int", "UBIGINT": "bigint", "USMALLINT": "smallint", "UTINYINT": "tinyint", "UMEDIUMINT": "mediumint",
-    "UDECIMAL": "decimal", "UDOUBLE": "double", "TIMESTAMPTZ": "timestamp", "TIMESTAMPLTZ": "timestamp", "NVARCHAR": "varchar",
+    "UINT": "int", "UBIGINT": "bigint", "USMALLINT": "smallint", "UTINYINT": "tinyint",
+    "UMEDIUMINT": "mediumint",
+    "UDECIMAL": "decimal", "UDOUBLE": "double", "TIMESTAMPTZ": "timestamp", "TIMESTAMPLTZ": "timestamp",
+    "NVARCHAR": "varchar",
     "NCHAR": "char", "BPCHAR": "char", "SERIAL": "bigint",
 }  # fmt: skip
 
@@ -112,7 +114,7 @@ def _add_key(table: StoredTable, key: Key) -> None:
     table.keys.append(key)
 
 
-def _parts(table: StoredTable, nodes: List[Any]) -> List[str]:
+def _parts(table: StoredTable, nodes: list[Any]) -> list[str]:
     """The columns of a key; a text without an end needs a length: `a(10)`."""
     names = []
     for one in nodes:
@@ -136,7 +138,7 @@ def _indexable(column: TableColumn) -> None:
         )
 
 
-def _key(table: StoredTable, node: Any, name: str = "") -> Optional[Key]:
+def _key(table: StoredTable, node: Any, name: str = "") -> Key | None:
     """A key that a definition declares; None where it declares something that has no effect here."""
     if isinstance(node, exp.Constraint):
         return _key(table, node.expressions[0], node.name)
@@ -171,7 +173,8 @@ def _settle(db: Running, table: StoredTable, key: Key) -> None:
     by = ", ".join(f"{one.place}{' COLLATE ci' if one.type.type.kind == 'string' else ''}" for one in columns)
     test = " AND ".join(f"{one.place} IS NOT NULL" for one in columns)
     twice = db.rows(
-        f"SELECT {', '.join(one.place for one in columns)} FROM {table.place} WHERE {test} GROUP BY {by} HAVING COUNT(*) > 1 LIMIT 1"
+        f"SELECT {', '.join(one.place for one in columns)} FROM {table.place} WHERE {test} GROUP BY {by} "
+        f"HAVING COUNT(*) > 1 LIMIT 1"
     )
     if twice:
         values = "-".join(map(str, twice[0]))
@@ -182,7 +185,10 @@ def _settle(db: Running, table: StoredTable, key: Key) -> None:
 
 
 def make(db: Running, table: StoredTable) -> None:
-    """Make a table's place in SQLite. A single whole-number primary key is SQLite's row id, and so rows lie in its order."""
+    """Make a table's place in SQLite.
+
+    A single whole-number primary key is SQLite's row id, and so rows lie in its order.
+    """
     primary = table.primary
     first = table.column(primary.columns[0]) if primary is not None and len(primary.columns) == 1 else None
     ordered = first if first is not None and first.type.type.kind == "int" else None
@@ -264,7 +270,7 @@ def create(db: Running, c: Compiler, node: exp.Create) -> Result:
     return Result(affected=affected)
 
 
-def _define(db: Running, c: Compiler, table: StoredTable, nodes: List[Any]) -> None:
+def _define(db: Running, c: Compiler, table: StoredTable, nodes: list[Any]) -> None:
     keys = []
     for one in nodes:
         if isinstance(one, exp.ColumnDef):
@@ -299,7 +305,7 @@ def _copy_shape(table: StoredTable, other: StoredTable) -> None:
     table.keys = [Key(key.name, list(key.columns), key.unique) for key in other.keys]
 
 
-def _add_selected(table: StoredTable, names: List[str], types: List[Any]) -> None:
+def _add_selected(table: StoredTable, names: list[str], types: list[Any]) -> None:
     for name, kind in zip(names, types):
         if table.column(name) is None:
             table.columns.append(
@@ -430,7 +436,7 @@ def _add_column(db: Running, c: Compiler, table: StoredTable, node: exp.ColumnDe
             db.change(f"UPDATE {table.place} SET {column.place} = ? WHERE rowid = ?", (number, rowid))
             table.next_number = number + 1
     else:
-        value = default(db, column) if column.nullable or column.has_default else default(db, column)
+        value = default(db, column)
         if value is not None:
             db.change(f"UPDATE {table.place} SET {column.place} = ?", (value,))
     for key in table.keys[before:]:
@@ -506,7 +512,7 @@ def _set_default(db: Running, c: Compiler, table: StoredTable, action: exp.Alter
     column.has_default = value is not None or column.nullable
 
 
-# -- DROP, RENAME, TRUNCATE -----------------------------------------------------------------------------------
+# -- DROP, RENAME, TRUNCATE
 
 
 def drop(db: Running, c: Compiler, node: exp.Drop) -> Result:
@@ -525,7 +531,7 @@ def drop(db: Running, c: Compiler, node: exp.Drop) -> Result:
         return Result()
     if kind not in ("TABLE", "VIEW") or not named:
         raise syntax(node, kind)
-    tables: List[StoredTable] = []
+    tables: list[StoredTable] = []
     unknown = []
     for one in named:
         found = db.catalog.get(one.name) if not one.db or one.db == c.database else None
@@ -558,7 +564,7 @@ def rename(db: Running, c: Compiler, old: str, new: str) -> None:
         raise missing(c.database, old)
     if db.catalog.get(new) is not None:
         raise DatabaseError(1050, f"Table '{new}' already exists")
-    names: Dict[str, StoredTable] = {}
+    names: dict[str, StoredTable] = {}
     for name, one in db.catalog.tables.items():
         names[new if name == old else name] = one
     table.name = new
@@ -570,7 +576,7 @@ def rename_tables(db: Running, c: Compiler, words: Words) -> Result:
     """RENAME TABLE a TO b, c TO d."""
     if not words.any("TABLE", "TABLES"):
         raise words.wrong()
-    pairs: List[Tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     while True:
         old = words.name()
         if not words.take("TO"):

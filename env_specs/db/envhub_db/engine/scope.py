@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from .errors import DatabaseError
 from .types import Type
 
 
 class Field(NamedTuple):
-    """A column of a source: its name, the SQL for it, its type, and whether it may be NULL or was merged by USING."""
+    """A column of a source; a hidden one is only seen by its table, since USING merged it."""
 
     name: str
     sql: str
@@ -24,7 +24,7 @@ class Source:
     """A table, derived table or common table expression in a FROM clause."""
 
     alias: str
-    fields: List[Field]
+    fields: list[Field]
     table: Any = None
     database: str = ""
 
@@ -42,18 +42,18 @@ class Scope:
         outer_used: A column of a query around was named.
     """
 
-    sources: List[Source] = field(default_factory=list)
-    parent: Optional[Scope] = None
-    aliases: Dict[str, Any] = field(default_factory=dict)
-    keys: Optional[List[str]] = None
+    sources: list[Source] = field(default_factory=list)
+    parent: Scope | None = None
+    aliases: dict[str, Any] = field(default_factory=dict)
+    keys: list[str] | None = None
     grouped: bool = False
     determined: bool = False
-    ctes: Dict[str, Any] = field(default_factory=dict)
-    windows: Dict[str, Any] = field(default_factory=dict)
+    ctes: dict[str, Any] = field(default_factory=dict)
+    windows: dict[str, Any] = field(default_factory=dict)
 
     def cte(self, name: str) -> Any:
         """A common table expression by name, from here outwards."""
-        at: Optional[Scope] = self
+        at: Scope | None = self
         while at is not None:
             if name.lower() in at.ctes:
                 return at.ctes[name.lower()]
@@ -61,10 +61,10 @@ class Scope:
         return None
 
     def parent_for_derived(self) -> Scope:
-        """The scope that a derived table sees: this query's common table expressions and the queries around, no tables."""
+        """The scope that a derived table sees: common table expressions, and the queries around."""
         return Scope(parent=self.parent, ctes=self.ctes)
 
-    def local(self, name: str, table: str, clause: str) -> Optional[Field]:
+    def local(self, name: str, table: str, clause: str) -> Field | None:
         """A column of this query's own tables; None where there is none.
 
         Raises:
@@ -89,7 +89,7 @@ class Scope:
         Raises:
             DatabaseError: 1054: nobody has it.
         """
-        at: Optional[Scope] = self
+        at: Scope | None = self
         while at is not None:
             found = at.local(name, table, clause)
             if found is not None:

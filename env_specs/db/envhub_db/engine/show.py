@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable
 
 from .catalog import StoredTable
 from .compiling import Compiler
@@ -14,15 +14,18 @@ from .patterns import like
 from .sources import missing, refused
 from .variables import SWITCHES, VARIABLES, mode
 
-Rows = List[Tuple[Any, ...]]
+Rows = list[tuple[Any, ...]]
 COLUMNS = ("Field", "Type", "Null", "Key", "Default", "Extra")
 INDEX = (
-    "Table", "Non_unique", "Key_name", "Seq_in_index", "Column_name", "Collation", "Cardinality", "Sub_part", "Packed", "Null",
+    "Table", "Non_unique", "Key_name", "Seq_in_index", "Column_name", "Collation", "Cardinality", "Sub_part",
+    "Packed", "Null",
     "Index_type", "Comment", "Index_comment", "Visible", "Expression",
 )  # fmt: skip
 STATUS = (
-    "Name", "Engine", "Version", "Row_format", "Rows", "Avg_row_length", "Data_length", "Max_data_length", "Index_length", "Data_free",
-    "Auto_increment", "Create_time", "Update_time", "Check_time", "Collation", "Checksum", "Create_options", "Comment",
+    "Name", "Engine", "Version", "Row_format", "Rows", "Avg_row_length", "Data_length", "Max_data_length",
+    "Index_length", "Data_free",
+    "Auto_increment", "Create_time", "Update_time", "Check_time", "Collation", "Checksum", "Create_options",
+    "Comment",
 )  # fmt: skip
 
 
@@ -242,7 +245,7 @@ def _show_grants(c: Compiler, words: Words, full: bool) -> Result:
     )
 
 
-SHOWN: Dict[str, Callable[[Compiler, Words, bool], Result]] = {
+SHOWN: dict[str, Callable[[Compiler, Words, bool], Result]] = {
     "TABLES": _show_tables,
     "COLUMNS": _show_columns,
     "FIELDS": _show_columns,
@@ -257,7 +260,8 @@ SHOWN: Dict[str, Callable[[Compiler, Words, bool], Result]] = {
     "WARNINGS": _show_nothing("Level Code Message"),
     "ERRORS": _show_nothing("Level Code Message"),
     "TRIGGERS": _show_nothing(
-        "Trigger Event Table Statement Timing Created sql_mode Definer character_set_client collation_connection"
+        "Trigger Event Table Statement Timing Created sql_mode Definer character_set_client "
+        "collation_connection"
     ),
     "PROCESSLIST": _show_nothing("Id User Host db Command Time State Info"),
     "STATUS": _show_nothing("Variable_name Value"),
@@ -267,7 +271,7 @@ SHOWN: Dict[str, Callable[[Compiler, Words, bool], Result]] = {
 
 
 def show(c: Compiler, words: Words) -> Result:
-    """SHOW …"""
+    """SHOW, whatever of."""
     full = (
         bool(words.any("FULL", "SESSION", "GLOBAL", "EXTENDED"))
         and words.tokens[words.place - 1].text.upper() == "FULL"

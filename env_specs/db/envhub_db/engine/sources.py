@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional
+from typing import Any
 
 from sqlglot import exp
 
 from .catalog import StoredTable
-from .compiling import Compiler, Place, truth
-from .compiling import Typed, syntax
+from .compiling import Compiler, Place, Typed, syntax, truth
 from .errors import DatabaseError
 from .operators import compared
 from .scope import Field, Scope, Source
@@ -41,7 +40,7 @@ def stored(c: Compiler, node: exp.Table) -> StoredTable:
     return found
 
 
-def fields_of(table: StoredTable, name: str, alias: str) -> List[Field]:
+def fields_of(table: StoredTable, name: str, alias: str) -> list[Field]:
     """The columns of a table under a name in SQLite and an alias in MySQL."""
     return [Field(one.name, f"{name}.{one.place}", one.type.type, alias) for one in table.columns]
 
@@ -63,7 +62,8 @@ def _derived(c: Compiler, node: exp.Subquery, scope: Scope) -> tuple[str, Source
     if len(names) != len(found.types):
         raise DatabaseError(
             1353,
-            "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+            "In definition of view, derived table or common table expression, SELECT list and column "
+            "names list have different column counts",
         )
     seen = set()
     for one in names:
@@ -125,7 +125,7 @@ def _source(c: Compiler, node: Any, scope: Scope) -> str:
     return sql
 
 
-def _columns_in_both(scope: Scope, new: Source, before: List[Source], node: exp.Join) -> List[str]:
+def _columns_in_both(scope: Scope, new: Source, before: list[Source], node: exp.Join) -> list[str]:
     if str(node.args.get("method") or "").upper() == "NATURAL":
         earlier = {field.name.lower() for source in before for field in source.fields if not field.hidden}
         return [field.name for field in new.fields if field.name.lower() in earlier]
@@ -149,7 +149,7 @@ def _join(c: Compiler, node: exp.Join, scope: Scope) -> str:
     if inner.args.get("joins"):
         sql = f"({sql})"
     new = scope.sources[len(before)]
-    tests: List[str] = []
+    tests: list[str] = []
     for name in _columns_in_both(scope, new, before, node):
         tests.append(_merge(scope, before, new, name, side == "RIGHT"))
     on = node.args.get("on")
@@ -161,8 +161,8 @@ def _join(c: Compiler, node: exp.Join, scope: Scope) -> str:
     return f"{word}{sql}" + (f" ON {' AND '.join(tests)}" if tests else "")
 
 
-def _merge(scope: Scope, before: List[Source], new: Source, name: str, right: bool) -> str:
-    left: Optional[Field] = Scope(sources=before).local(name, "", "from clause")
+def _merge(scope: Scope, before: list[Source], new: Source, name: str, right: bool) -> str:
+    left: Field | None = Scope(sources=before).local(name, "", "from clause")
     other = Scope(sources=[new]).local(name, "", "from clause")
     if left is None or other is None:
         raise DatabaseError(1054, f"Unknown column '{name}' in 'from clause'")
@@ -191,7 +191,7 @@ def from_clause(c: Compiler, node: exp.Select, scope: Scope) -> str:
     return f" FROM {sql}"
 
 
-def joined(c: Compiler, first: Any, joins: List[exp.Join], scope: Scope) -> str:
+def joined(c: Compiler, first: Any, joins: list[exp.Join], scope: Scope) -> str:
     """Compile a table and what is joined to it into a scope."""
     sql = _source(c, first, scope)
     for join in [*(first.args.get("joins") or []), *joins]:

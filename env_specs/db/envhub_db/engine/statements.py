@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, NamedTuple, Optional, Protocol, Union
+from typing import Any, Callable, NamedTuple, Protocol, Union
 
 from sqlglot import exp
 
@@ -23,8 +23,8 @@ class Select(NamedTuple):
     """A compiled query."""
 
     sql: str
-    names: List[str]
-    types: List[Type]
+    names: list[str]
+    types: list[Type]
 
 
 class Change(Protocol):
@@ -158,7 +158,7 @@ def plan(c: Compiler, tree: Parsed) -> Plan:
         exp.Drop: schema.drop,
         exp.TruncateTable: schema.truncate,
     }
-    act: Optional[Callable[..., Result]] = kinds.get(type(tree))
+    act: Callable[..., Result] | None = kinds.get(type(tree))
     if act is not None:
         chosen = act
         return Direct(lambda db: chosen(db, c, tree), commits=True)

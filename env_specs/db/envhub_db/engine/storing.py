@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from typing import Any, Optional
+from typing import Any
 
 from .catalog import BLOBS, INTEGERS, TEXTS, ColumnType, TableColumn
 from .collation import sort_key
@@ -123,7 +123,7 @@ def _text(text: str, column: TableColumn, strict: bool, row: int) -> str:
     if name == "char":
         text = text.rstrip(" ")
     most = TEXTS.get(name) or BLOBS.get(name)
-    cut: Optional[str] = None
+    cut: str | None = None
     if most is not None and len(text) * 4 > most:
         data = text.encode()
         cut = data[:most].decode("utf-8", "ignore") if len(data) > most else None
@@ -152,7 +152,8 @@ def fitted(value: Any, kind: Type, column: TableColumn, strict: bool, row: int =
     """A value of a type as a column keeps it.
 
     Raises:
-        DatabaseError: with `strict` 1264, 1265, 1292, 1366 or 1406: it does not fit. NULL is the caller's affair.
+        DatabaseError: with `strict` 1264, 1265, 1292, 1366 or 1406: it does not fit. NULL is the caller's
+            affair.
     """
     if value is None:
         return None

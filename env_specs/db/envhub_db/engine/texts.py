@@ -1,4 +1,4 @@
-"""Text functions. Arguments are text and whole numbers already, and not NULL where a docstring says nothing of it."""
+"""Text functions. Arguments are of their types, and not NULL where nothing is said of it."""
 
 from __future__ import annotations
 

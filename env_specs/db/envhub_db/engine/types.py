@@ -1,7 +1,8 @@
-"""MySQL's types of expressions, as far as they show: how values compare, what operators give, how results print.
+"""MySQL's types of expressions: how values compare, what operators give, how results print.
 
-SQLite keeps the values: whole numbers as INTEGER, `DOUBLE` and `DECIMAL` as REAL (a decimal is the double nearest to it,
-rounded to its scale after each operation), everything else as TEXT. What a value is, is known from here, not from it.
+SQLite keeps the values: whole numbers as INTEGER, `DOUBLE` and `DECIMAL` as REAL (a decimal is the double
+nearest to it, rounded to its scale after each operation), everything else as TEXT. What a value is, is known
+from here, not from it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Type(NamedTuple):
 
     Attributes:
         kind: One of the names above.
-        scale: Digits behind the point of a `DECIMAL`, of the seconds of a time, or of a double that is shown with as many.
+        scale: Digits behind the point of a `DECIMAL`, of the seconds of a time, or of a double that is shown
+            with as many.
         unsigned: Of a whole number: it cannot be negative, and 2**64-1 fits.
         exact: Of a string: compared byte by byte (`_bin`, `BINARY`), not by collation.
         raw: Of a string: it is bytes to a client (`BINARY`, `BLOB`).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from .scope import Scope
 from .types import NULL, T_STRING
 
 MODES = ("NO_ZERO_IN_DATE", "NO_ZERO_DATE", "ERROR_FOR_DIVISION_BY_ZERO", "NO_ENGINE_SUBSTITUTION")
-VARIABLES: Dict[str, Any] = {
+VARIABLES: dict[str, Any] = {
     "autocommit": 1,
     "character_set_client": "utf8mb4",
     "character_set_connection": "utf8mb4",
@@ -77,7 +77,8 @@ def assign(db: Any, c: Compiler, node: exp.Set) -> None:
         if str(item.args.get("kind") or "").upper() in ("GLOBAL", "PERSIST", "PERSIST_ONLY"):
             raise DatabaseError(
                 1227,
-                "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN privilege(s) for this operation",
+                "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN "
+                "privilege(s) for this operation",
             )
         right = inner.expression
         if isinstance(inner.this, exp.Parameter):
