@@ -9,6 +9,7 @@ trip. The module is only imported where a server is asked for.
 from __future__ import annotations
 
 import functools
+import os
 import ssl
 from dataclasses import dataclass
 from typing import Any
@@ -89,6 +90,8 @@ class Address:
             raise InvalidOptions(
                 "url needs PyMySQL: pip install 'envhub[serve]' has it, or pip install pymysql"
             ) from None
+        if self.unix_socket and not os.path.exists(self.unix_socket):
+            raise ServerUnavailable(f"the database server {self} can't be used: there is no such socket")
         where = (
             {"unix_socket": self.unix_socket} if self.unix_socket else {"host": self.host, "port": self.port}
         )
