@@ -194,7 +194,7 @@ AGGREGATES: dict[str, tuple[int, Any]] = {
 def _aggregate(kind: Any) -> Any:
     step = guarded(kind.step)
 
-    class Guarded(kind):  # type: ignore[misc, valid-type]
+    class Guarded(kind):  # type: ignore[misc]
         def step(self, *arguments: Any) -> None:
             step(self, *arguments)
 

@@ -352,7 +352,7 @@ def prepared(function: Function) -> Callable[..., Any]:
     call = function.call
 
     def run(*arguments: Any) -> Any:
-        values = []
+        values: list[Any] = []
         for place, value in enumerate(arguments):
             at = min(place, len(letters) - 1) if repeated else place
             if value is None:

@@ -183,7 +183,7 @@ def aliased(c: Compiler, node: exp.Alias, at: Place) -> Typed:
 
 # -- comparison -----------------------------------------------------------------------------------------
 
-SIGNS = {
+SIGNS: dict[Any, str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -499,7 +499,12 @@ def negative(c: Compiler, node: exp.Neg, at: Place) -> Typed:
     return Typed(f"(- {number(value)})", kind._replace(unsigned=False), opposite)
 
 
-BITWISE = {exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>"}
+BITWISE: dict[Any, str] = {
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+}
 
 
 def whole(value: Typed) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Union
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from .errors import DatabaseError
 from .words import RESERVED
@@ -85,10 +85,10 @@ class Grammar(MySQL):
         }
         COMMANDS = MySQL.Tokenizer.COMMANDS - {TokenType.REPLACE, TokenType.RENAME}
 
-    class Parser(MySQL.Parser):
+    class Parser(MySQL.Parser):  # type: ignore[misc, valid-type]
         """Its sentences."""
 
-        FUNCTIONS = {}  # noqa: RUF012
+        FUNCTIONS: Any = {}  # noqa: RUF012
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser for name, parser in MySQL.Parser.FUNCTION_PARSERS.items() if name in FUNCTIONS_APART
         }
@@ -99,7 +99,7 @@ class Grammar(MySQL):
         }
 
         def _parse_projections(self) -> Any:
-            found = []
+            found: list[Any] = []
             while True:
                 first = self._curr
                 one = self._parse_expression()
@@ -120,8 +120,8 @@ class Grammar(MySQL):
 def _near(sql: str, start: int) -> DatabaseError:
     line = sql.count("\n", 0, start) + 1
     text = (
-        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version "
-        "for the right syntax to use near "
+        "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server "
+        "version for the right syntax to use near "
     )
     return DatabaseError(1064, f"{text}'{sql[start : start + 80]}' at line {line}")
 
@@ -234,7 +234,7 @@ def _parse(sql: str) -> Parsed:
     if explained:
         tokens = tokens[1:]
     try:
-        trees = dialect.parser(max_errors=1).parse(tokens, sql)
+        trees: Any = dialect.parser(max_errors=1).parse(tokens, sql)
     except IndexError:
         raise _near(sql, len(sql)) from None
     except ParseError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from .collation import fold
@@ -128,6 +128,10 @@ def _occurrences(text: str, pattern: str, start: Any, flags: Any) -> Any:
     return expression(pattern, flags or "").finditer(text, begin)
 
 
+def _group(found: re.Match[str], reference: re.Match[str]) -> str:
+    return found.group(int(reference[1])) or ""
+
+
 def replace(text: Any, pattern: Any, by: Any, start: Any = 1, which: Any = 0, flags: Any = "") -> Any:
     """`REGEXP_REPLACE`; groups are `$1` in MySQL 8, and a backslash with the number does as well."""
     if None in (text, pattern, by, start, which, flags):
@@ -137,7 +141,7 @@ def replace(text: Any, pattern: Any, by: Any, start: Any = 1, which: Any = 0, fl
     for place, found in enumerate(_occurrences(text, as_text(pattern), start, flags), 1):
         if which and place != which:
             continue
-        new = re.sub(r"[$\\](\d)", lambda one, found=found: found.group(int(one[1])) or "", by)
+        new = re.sub(r"[$\\](\d)", partial(_group, found), by)
         size += len(new)
         check_size(size)
         check_time()

@@ -61,8 +61,8 @@ def _explained(c: Compiler, tree: exp.Expression) -> Plan:
         "filtered",
         "Extra",
     )
-    tables = [one.alias or one.name for one in tree.find_all(exp.Table)] or [None]
-    rows = [
+    tables: list[Any] = [one.alias or one.name for one in tree.find_all(exp.Table)] or [None]
+    rows: list[tuple[Any, ...]] = [
         (
             1,
             "SIMPLE",
@@ -122,12 +122,12 @@ def _transaction(first: str, words: Words) -> Callable[[Any], Result]:
             raise words.wrong()
         while not words.done:
             words.name()
-        return lambda db: db.begin()  # type: ignore[no-any-return]
+        return lambda db: db.begin()
     if first in ("SAVEPOINT", "RELEASE") or (first == "ROLLBACK" and words.any("TO")):
         words.take("SAVEPOINT")
         name = words.name()
         words.end()
-        return lambda db: db.savepoint(first, name)  # type: ignore[no-any-return]
+        return lambda db: db.savepoint(first, name)
     words.any("WORK")
     words.end()
     return lambda db: db.begin() if first == "BEGIN" else db.commit() if first == "COMMIT" else db.rollback()
@@ -152,7 +152,7 @@ def plan(c: Compiler, tree: Parsed) -> Plan:
         return Update(c, tree)
     if isinstance(tree, exp.Delete):
         return Delete(c, tree)
-    kinds = {
+    kinds: dict[Any, Callable[..., Result]] = {
         exp.Create: schema.create,
         exp.Alter: schema.alter,
         exp.Drop: schema.drop,
@@ -163,7 +163,7 @@ def plan(c: Compiler, tree: Parsed) -> Plan:
         chosen = act
         return Direct(lambda db: chosen(db, c, tree), commits=True)
     if isinstance(tree, exp.Set):
-        return Direct(lambda db: assign(db, c, tree) or Result())
+        return Direct(lambda db: assign(db, c, tree))
     if isinstance(tree, exp.Analyze):
         return Direct(lambda db: Result())
     raise syntax(tree, str(tree.meta.get("sql") or ""))

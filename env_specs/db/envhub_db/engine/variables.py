@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from .compiling import Compiler, Place, Session, syntax
-from .contract import Settings
+from .contract import Result, Settings
 from .errors import DatabaseError
 from .scope import Scope
 from .types import NULL, T_STRING
@@ -65,7 +65,7 @@ def system_value(c: Compiler, name: str) -> Any:
     return VARIABLES[key]
 
 
-def assign(db: Any, c: Compiler, node: exp.Set) -> None:
+def assign(db: Any, c: Compiler, node: exp.Set) -> Result:
     """SET: user variables, and what a session may set of the system's."""
     session: Session = c.session
     for item in node.expressions:
@@ -88,6 +88,7 @@ def assign(db: Any, c: Compiler, node: exp.Set) -> None:
             session.types[name] = value.type if value.type.kind != NULL else T_STRING
             continue
         _set_system(db, c, inner.this.name.lower(), right)
+    return Result()
 
 
 def _set_system(db: Any, c: Compiler, name: str, right: Any) -> None:
