@@ -198,10 +198,10 @@ class _Reader:
             query = entry["label"][0]
         return (query,) if isinstance(query, str) and query else ()
 
-    def _is(self, value: Any, kind: type, key: str) -> Any:
+    def _is(self, value: Any, kind: type[Any], key: str) -> Any:
         if not isinstance(value, kind):
-            words = {str: "a text", list: "a list", dict: "an object"}
-            raise self._wrong(key, words[kind], value)
+            wanted = "a text" if kind is str else "a list" if kind is list else "an object"
+            raise self._wrong(key, wanted, value)
         return value
 
     def _wrong(self, key: str, wanted: str, found: Any) -> DataError:

@@ -85,6 +85,11 @@ def bound(sheet: Sheet, draw: Draw, few: bool = False) -> Condition:
     return Condition((field.above if more else field.below).format(shown), sql, holds, field)
 
 
+def equal_or_bound(sheet: Sheet, draw: Draw) -> Condition:
+    """Draw a condition of either kind."""
+    return equal(sheet, draw) if draw.chance(0.5) else bound(sheet, draw)
+
+
 def amount_of(row: dict[str, Any], field: Field) -> Decimal:
     """Return a row's number."""
     return Decimal(str(row[field.name]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envhub_db.own.conditions import bound, equal, literal, plain
+from envhub_db.own.conditions import bound, equal, equal_or_bound, literal, plain
 from envhub_db.own.domain import Field
 from envhub_db.own.draw import Draw
 from envhub_db.own.making import Kinds, Made
@@ -89,7 +89,7 @@ def update(sheets: Sheets, draw: Draw) -> Made | None:
 def update_some(sheets: Sheets, draw: Draw) -> Made | None:
     """A value of all rows that meet a condition; a number is raised where the columns hold numbers."""
     sheet, entity = sheets.many, sheets.many.entity
-    condition = bound(sheet, draw) if sheet.texts else draw.choice((equal, bound))(sheet, draw)
+    condition = bound(sheet, draw) if sheet.texts else equal_or_bound(sheet, draw)
     if sheet.texts or draw.chance(0.4):
         field = draw.choice(
             [one for one in entity.of_role("category") if one != condition.field] or [entity.key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from decimal import Decimal
 
-from envhub_db.own.conditions import Condition, amount_of, bound, equal, literal
+from envhub_db.own.conditions import Condition, amount_of, bound, equal, equal_or_bound, literal
 from envhub_db.own.domain import Field
 from envhub_db.own.draw import Draw
 from envhub_db.own.making import MOST_LABELS, Kinds, Made
@@ -95,7 +95,7 @@ def _listed(sheet: Sheet, draw: Draw, *conditions: Condition) -> Made | None:
 @kind("counting", 1)
 def count_one(sheets: Sheets, draw: Draw) -> Made | None:
     """How many rows meet a condition."""
-    return _counted(sheets.many, draw, draw.choice((equal, bound))(sheets.many, draw))
+    return _counted(sheets.many, draw, equal_or_bound(sheets.many, draw))
 
 
 @kind("counting", 2)
@@ -226,7 +226,7 @@ def lowest(sheets: Sheets, draw: Draw) -> Made | None:
 
 
 def _aggregated(sheet: Sheet, draw: Draw, function: str, names: tuple[str, str]) -> Made | None:
-    condition = draw.choice((equal, bound))(sheet, draw)
+    condition = equal_or_bound(sheet, draw)
     field = draw.choice(sheet.entity.of_role("number"))
     if _matching(sheet, condition) < 3 or condition.field == field:
         return None

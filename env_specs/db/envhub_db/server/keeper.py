@@ -12,7 +12,6 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from envhub_db.errors import ServerUnavailable
@@ -139,7 +138,7 @@ class Keeper:
             self._seen(f"SELECT 1 FROM information_schema.PROCESSLIST WHERE USER LIKE '{keeper}\\_%' LIMIT 1")
         )
 
-    def _seen(self, sql: str) -> Iterable[Any]:
+    def _seen(self, sql: str) -> Any:
         try:
             return self._run(sql)
         except ServerUnavailable as error:
