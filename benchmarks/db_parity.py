@@ -196,12 +196,20 @@ class MariaDB:
             self._connection.close()
             self._connection = None
 
+    def leave(self) -> None:
+        """Leave nothing behind."""
+        self.close()
+        with self._root.cursor() as cursor:
+            cursor.execute("DROP DATABASE IF EXISTS db")
+            cursor.execute("DROP USER agent@localhost")
+        self._root.close()
+
 
 class Embedded:
     """The embedded engine, in the same form."""
 
     def __init__(self) -> None:
-        self._engine = EmbeddedEngine(Settings())
+        self._engine = EmbeddedEngine(Settings(commit_each=False))
         self._database: Any = None
 
     def open(self, table: Table) -> None:
@@ -344,10 +352,13 @@ class Comparison:
 
 
 @contextlib.contextmanager
-def comparison() -> Iterator[Comparison]:
-    """Start a server and compare with it."""
-    with server() as socket:
-        yield Comparison(MariaDB(socket))
+def comparison(socket: Path) -> Iterator[Comparison]:
+    """Compare with the server on a socket, and leave nothing on it."""
+    reference = MariaDB(socket)
+    try:
+        yield Comparison(reference)
+    finally:
+        reference.leave()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -368,7 +379,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tables = dbbench_tables(options.data)[: options.tables or None]
     bars = {"developed": 0.99, "held": 0.97}
     low = False
-    with comparison() as both:
+    with server() as socket, comparison(socket) as both:
         for half in HALVES if options.half == "both" else (options.half,):
             lines = [line for line in scripts(half) if options.only in line]
             share = report(both, half, lines, tables, options.show)

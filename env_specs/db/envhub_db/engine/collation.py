@@ -37,7 +37,7 @@ _PLACES.update(
 )
 _PLACES.update((char, chr(0x20000 + place)) for place, char in enumerate(CURRENCIES))
 _PLACES.update((char, chr(0x21100 + place)) for place, char in enumerate(LATIN))
-_PLACES.update((char, chr(0x21600 + place)) for place, char in enumerate(CYRILLIC))
+_PLACES.update((char, chr(0x22430 + place)) for place, char in enumerate(CYRILLIC))
 _SYMBOLS = range(0x2190, 0x2800)
 _DECOMPOSED_LETTERS = range(0x400, 0x530)
 """Cyrillic letters with marks are letters of their own."""

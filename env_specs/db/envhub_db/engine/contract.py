@@ -40,7 +40,7 @@ class Settings(NamedTuple):
 
     strict: bool = False
     only_full_group_by: bool = True
-    commit_each: bool = False
+    commit_each: bool = True
     now: datetime.datetime | None = datetime.datetime(2024, 1, 1, 12, 0, 0)
     seed: int = 0
 

@@ -361,11 +361,22 @@ def _image(connection: sqlite3.Connection) -> bytes:
             return bytes(connection.serialize())
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "image")
-        copy = sqlite3.connect(path)
-        connection.backup(copy)
+        copy = sqlite3.connect(path, isolation_level=None)
+        _copy(connection, copy)
         copy.close()
         with open(path, "rb") as file:
             return file.read()
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """Copy tables row by row: SQLite's backup waits for the end of a transaction that is open on the source."""
+    target.execute("BEGIN")
+    for name, sql in source.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
+        target.execute(sql)
+        rows = source.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()
+        if rows:
+            target.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    target.execute("COMMIT")
 
 
 def _load(connection: sqlite3.Connection, image: bytes) -> None:
