@@ -164,6 +164,8 @@ def _round(function: str) -> Call:
         result = kind
         if kind.kind == DECIMAL:
             result = decimal_type(kind.scale if known is None else max(0, known))
+        elif kind.kind == DOUBLE:
+            result = Type(DOUBLE, max(0, min(30, known or 0)))
         return Typed(f"{function}({number(arguments[0])}, {digits}, {exact})", result)
 
     return emit
@@ -472,6 +474,14 @@ def position(c: Compiler, node: exp.StrPosition, at: Place) -> Typed:
     """POSITION(part IN text)."""
     parts = [node.args["substr"], node.this, node.args.get("position")]
     return plain("LOCATE", [c.expression(one, at) for one in parts if one is not None])
+
+
+@rule(exp.MatchAgainst)
+def match_against(c: Compiler, node: exp.MatchAgainst, at: Place) -> Typed:
+    """MATCH … AGAINST, for which there is no index."""
+    for one in node.expressions:
+        c.expression(one, at)
+    raise DatabaseError(1191, "Can't find FULLTEXT index matching the column list")
 
 
 @rule(exp.Chr)

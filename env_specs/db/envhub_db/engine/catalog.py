@@ -50,9 +50,9 @@ class ColumnType:
         if self.name in INTEGERS or self.name in ("year", "bit"):
             return Type(INT, unsigned=self.unsigned)
         if self.name == "decimal":
-            return Type(DECIMAL, self.scale, self.unsigned)
+            return Type(DECIMAL, self.scale)
         if self.name in ("float", "double"):
-            return Type(DOUBLE)
+            return Type(DOUBLE, exact=self.name == "float")
         if self.name in (DATE,):
             return Type(DATE)
         if self.name in (DATETIME, "timestamp"):

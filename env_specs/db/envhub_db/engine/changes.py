@@ -314,7 +314,7 @@ def write(
     tail: str = "",
     tables: str = "",
     name: str = "s",
-    strict: bool | None = None,
+    ignore: bool = False,
 ) -> int:
     """Set columns of the rows that a condition finds; how many changed."""
     old = ", ".join(f"{name}.{one.column.place}" for one in sets)
@@ -324,7 +324,7 @@ def write(
         f"SELECT {name}.rowid, {old}, {new} FROM {source}{' WHERE ' + where if where else ''}{tail}",
         parameters,
     )
-    strict = db.settings.strict if strict is None else strict
+    strict = db.settings.strict and not ignore
     keyed = {column.place for key in _unique_keys(table) for column in _places(table, key)}
     touched = any(one.column.place in keyed for one in sets)
     count, changed, done = len(sets), 0, set()
@@ -352,8 +352,11 @@ def write(
                 (rowid,),
             )[0]
             row = {**dict(zip((column.place for column in table.columns), whole)), **after}
-            for key, _ in conflicts(db, table, row, rowid):
-                raise duplicate(table, key, row)
+            violated = conflicts(db, table, row, rowid)
+            if violated and ignore:
+                continue
+            if violated:
+                raise duplicate(table, violated[0][0], row)
         db.change(
             f"UPDATE {table.place} SET {', '.join(f'{one} = ?' for one in after)} WHERE rowid = ?",
             [*after.values(), rowid],
@@ -429,6 +432,7 @@ class Update:
                 else "Incorrect usage of UPDATE and LIMIT",
             )
         self.tail = _tail(c, node, scope)
+        self.ignore = bool(node.meta.get("ignore"))
         self.targets: list[tuple[StoredTable, str, list[Assignment]]] = []
         names = {}
         for source in scope.sources:
@@ -458,7 +462,7 @@ class Update:
         """Do it."""
         changed = 0
         for table, name, sets in self.targets:
-            changed += write(db, table, sets, self.where, (), self.tail, self.tables, name)
+            changed += write(db, table, sets, self.where, (), self.tail, self.tables, name, self.ignore)
         return Result(affected=changed)
 
 

@@ -123,7 +123,15 @@ def text(value: Typed) -> str:
         return f"m_uint({value.sql})" if value.type.unsigned else f"CAST({value.sql} AS TEXT)"
     if kind == DECIMAL:
         return f"m_dectext({value.sql}, {value.type.scale})"
-    return f"m_dbltext({value.sql})" if kind == DOUBLE else value.sql
+    if kind == DOUBLE:
+        return _double_text(value)
+    return value.sql
+
+
+def _double_text(value: Typed) -> str:
+    if value.type.exact:
+        return f"m_flttext({value.sql})"
+    return f"m_dectext({value.sql}, {value.type.scale})" if value.type.scale else f"m_dbltext({value.sql})"
 
 
 def truth(value: Typed) -> str:
@@ -201,7 +209,7 @@ class Compiler:
         scope.grouped = False
         names = self._names
         try:
-            plain = RULES[type(node)](self, node, at._replace(aggregates=False))
+            plain = RULES[type(node)](self, node, at._replace(aggregates=False, clause="field list"))
         except DatabaseError:
             return None
         finally:

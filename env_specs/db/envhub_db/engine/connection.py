@@ -90,6 +90,10 @@ def _double_text(value: Any) -> Any:
     return None if value is None else types.double_text(float(value))
 
 
+def _float_text(value: Any) -> Any:
+    return None if value is None else types.double_text(types.single(value))
+
+
 def _unsigned_text(value: Any) -> Any:
     return None if value is None else str(value + (1 << 64) if value < 0 else value)
 
@@ -156,6 +160,7 @@ HELPERS: dict[str, tuple[int, Callable[..., Any], bool]] = {
     "m_format": (3, _format, True),
     "m_dectext": (2, _decimal_text, True),
     "m_dbltext": (1, _double_text, True),
+    "m_flttext": (1, _float_text, True),
     "m_uint": (1, _unsigned_text, True),
     "m_key": (1, _text(sort_key), True),
     "m_tuple": (-1, _tuple, True),
@@ -226,6 +231,7 @@ def connect(limits: Limits, generator: random.Random, now: Callable[[], str]) ->
     connection.execute(f"PRAGMA max_page_count = {max(16, limits.database_bytes // PAGE)}")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA automatic_index = OFF")  # it does not find text that only a collation equals
     if not _heap_bounded:
         connection.execute(f"PRAGMA hard_heap_limit = {limits.process_bytes}")
         _heap_bounded = True

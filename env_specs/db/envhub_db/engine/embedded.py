@@ -369,7 +369,7 @@ def _image(connection: sqlite3.Connection) -> bytes:
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
-    """Copy tables row by row: SQLite's backup waits for the end of a transaction that is open on the source."""
+    """Copy tables row by row: SQLite's backup waits for the end of a transaction on the source."""
     target.execute("BEGIN")
     for name, sql in source.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
         target.execute(sql)

@@ -24,6 +24,7 @@ from .compiling import (
 )
 from .dates import has_time
 from .errors import DatabaseError
+from .scope import Field, Scope
 from .types import (
     DATE,
     DATETIME,
@@ -46,7 +47,11 @@ from .types import (
     merged,
 )
 
-UNKNOWN_TABLE = "Unknown table '{}'"
+CLAUSE_NAMES = {
+    "field list": "SELECT list",
+    "order clause": "ORDER BY clause",
+    "having clause": "HAVING clause",
+}
 
 
 @rule(exp.Column)
@@ -72,11 +77,13 @@ def alias(c: Compiler, name: str, at: Place) -> Typed | None:
     target = at.scope.aliases.get(name.lower())
     if target is None:
         return None
-    return c.expression(target, at)
+    return c.expression(target, at._replace(clause="field list"))
 
 
 def _found(c: Compiler, name: str, table: str, at: Place) -> Typed:
     field, scope = at.scope.find(name, table, at.clause)
+    if at.clause == "having clause" and not at.inside and scope is at.scope:
+        _check_having(field, scope, f"{table}.{name}" if table else name)
     if not scope.grouped or (at.inside and scope is at.scope) or scope is not at.scope:
         return Typed(field.sql, field.type)
     if field.sql not in (scope.keys or ()) and c.settings.only_full_group_by and not scope.determined:
@@ -84,7 +91,7 @@ def _found(c: Compiler, name: str, table: str, at: Place) -> Typed:
         if scope.keys:
             raise DatabaseError(
                 1055,
-                f"Expression #1 of {'SELECT list' if at.clause == 'field list' else at.clause.upper()} "
+                f"Expression #1 of {CLAUSE_NAMES.get(at.clause, at.clause)} "
                 f"is not in GROUP BY clause and "
                 f"contains nonaggregated column '{full}' which is not functionally dependent on columns "
                 f"in GROUP BY "
@@ -97,6 +104,11 @@ def _found(c: Compiler, name: str, table: str, at: Place) -> Typed:
             "this is incompatible with sql_mode=only_full_group_by",
         )
     return Typed(f"m_first({field.sql})", field.type)
+
+
+def _check_having(field: Field, scope: Scope, shown: str) -> None:
+    if field.sql not in (scope.keys or ()) and field.name.lower() not in scope.listed:
+        raise DatabaseError(1054, f"Unknown column '{shown}' in 'having clause'")
 
 
 # -- literals -------------------------------------------------------------------------------------------
@@ -432,7 +444,7 @@ def arithmetic(first: Typed, second: Typed, sign: str, shown: str = "") -> Typed
         return Typed(sql, T_DOUBLE)
     if DECIMAL in (one.kind, other.kind):
         scale = one.scale + other.scale if sign == "*" else max(one.scale, other.scale)
-        kind = decimal_type(scale)
+        kind = decimal_type(scale)._replace(unsigned=first.type.unsigned or second.type.unsigned)
         return Typed(f"m_rd({sql}, {kind.scale})", kind)
     if one.unsigned or other.unsigned:
         return Typed(f"m_bounds({sql}, 1, {quoted(shown)})", Type(INT, unsigned=True))
@@ -463,7 +475,7 @@ def division(c: Compiler, node: exp.Div, at: Place) -> Typed:
     one, other = as_number(first.type), as_number(second.type)
     if DOUBLE in (one.kind, other.kind):
         return Typed(f"({number(first)} / {number(second)})", T_DOUBLE)
-    kind = decimal_type(one.scale + 4)
+    kind = decimal_type(one.scale + 4)._replace(unsigned=True)
     return Typed(f"m_div({number(first)}, {number(second)}, {kind.scale})", kind)
 
 

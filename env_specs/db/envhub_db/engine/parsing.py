@@ -68,6 +68,7 @@ FUNCTIONS_APART = (
     "TRIM",
     "GROUP_CONCAT",
     "VALUES",
+    "MATCH",
 )
 """Functions with a grammar of their own; every other call is a name and its arguments."""
 
@@ -233,6 +234,7 @@ def _parse(sql: str) -> Parsed:
         return Words(sql, tokens)
     if explained:
         tokens = tokens[1:]
+    ignored = _without_modifiers(tokens)
     try:
         trees: Any = dialect.parser(max_errors=1).parse(tokens, sql)
     except IndexError:
@@ -245,6 +247,8 @@ def _parse(sql: str) -> Parsed:
         raise _near(sql, tokens[0].start)
     if replace:
         tree.meta["replace"] = True
+    if ignored:
+        tree.meta["ignore"] = True
     if explained:
         tree.meta["explained"] = True
     tree.meta["sql"] = sql
@@ -347,6 +351,16 @@ PLAIN = frozenset(
 EXPLAINED = frozenset(("SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "("))
 Parsed = Union[exp.Expression, Words]
 """A statement as a tree, or as words where it has no expressions."""
+
+
+def _without_modifiers(tokens: list[Token]) -> bool:
+    """Take LOW_PRIORITY and its like out of a statement; whether there was IGNORE in an UPDATE or DELETE."""
+    first, ignored = tokens[0].text.upper(), False
+    words = {"UPDATE": ("LOW_PRIORITY", "IGNORE"), "DELETE": ("LOW_PRIORITY", "QUICK", "IGNORE")}
+    words["INSERT"] = ("LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY")
+    while len(tokens) > 2 and tokens[1].text.upper() in words.get(first, ()):
+        ignored = tokens.pop(1).text.upper() == "IGNORE" or ignored
+    return ignored
 
 
 def _as(token: Token, kind: TokenType, text: str) -> Token:

@@ -255,6 +255,9 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
     at = Place(scope, "field list", aggregates=True, windows=True)
     values = [_item(c, item, at) for item in items]
     test = ""
+    scope.listed = [
+        item.name.lower() for item in items if item.field is not None or isinstance(item.node, exp.Column)
+    ]
     if having is not None:
         test = truth(c.expression(having.this, Place(scope, "having clause", aggregates=True)))
         if not scope.grouped:
@@ -283,7 +286,10 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
     limit, offset = node.args.get("limit"), node.args.get("offset")
     names, types = [item.name for item in items], [value.type for value in values]
     if rollup and keys:
-        body = _with_rollup(c, node, parent, keys, body)
+        body = _with_rollup(c, node, parent)
+        if sorting:
+            whole = Query(body, names, types)
+            return _outer(c, whole, order, node.args.get("limit"), node.args.get("offset"), parent)
     single = scope.grouped and not keys
     return Query(
         head + body + _limit(limit, offset),
@@ -383,30 +389,45 @@ def _unaliased(c: Compiler, node: Any, items: list[Item], scope: Scope) -> Any:
             and one.name.lower() in names
             and scope.local(one.name, "", "order clause") is None
         ):
+            if aggregates_in(names[one.name.lower()]):
+                raise DatabaseError(
+                    1247, f"Reference '{one.name}' not supported (reference to group function)"
+                )
             return exp.Paren(this=names[one.name.lower()].copy())
         return one
 
     return node.transform(swap)
 
 
-def _with_rollup(c: Compiler, node: exp.Select, parent: Scope | None, keys: list[Typed], body: str) -> str:
-    """Groups, with a row of all after each run of them: only for one key, which is what people write."""
-    if len(keys) != 1 or node.args.get("having") or node.args.get("order"):
-        raise DatabaseError(
-            1235, "This version of MySQL doesn't yet support 'ROLLUP over several columns, or with ORDER BY'"
-        )
-    total = node.copy()
-    total.set("group", None)
-    named = node.args["group"].expressions[0]
-    for place, one in enumerate(total.expressions):
-        inner = one.this if isinstance(one, exp.Alias) else one
-        if inner == named:
-            total.expressions[place].replace(exp.Null())
-    whole = select(c, total, parent)
-    ordered = f"{body} ORDER BY {collated(keys[0])}"
-    name = c.name("q")
-    some = f"EXISTS (SELECT 1 FROM ({body}))"
-    return f"SELECT * FROM ({ordered}) UNION ALL SELECT * FROM ({whole.sql}) AS {name} WHERE {some}"
+def _with_rollup(c: Compiler, node: exp.Select, parent: Scope | None) -> str:
+    """Groups, with a row of all after each run of them, and one of everything in the end."""
+    keys, width = node.args["group"].expressions, len(node.expressions)
+    parts = []
+    for level in range(len(keys), -1, -1):
+        part = node.copy()
+        part.set("order", None)
+        part.set("group", exp.Group(expressions=[key.copy() for key in keys[:level]]) if level else None)
+        for one in part.expressions:
+            inner = one.this if isinstance(one, exp.Alias) else one
+            if any(
+                inner == key or (isinstance(one, exp.Alias) and key == exp.column(one.alias))
+                for key in keys[level:]
+            ):
+                inner.replace(exp.Null())
+        for place, key in enumerate(keys):
+            part.append("expressions", exp.Literal.number(int(place >= level)))
+            part.append("expressions", key.copy() if place < level else exp.Null())
+        parts.append(query(c, part, parent))
+    types = [parts[0].types[place] for place in range(len(parts[0].types))]
+    order = []
+    for place in range(width, len(types), 2):
+        order += [f"c{place + 1}", collated(Typed(f"c{place + 2}", types[place + 1]))]
+    listed = ", ".join(f"c{place}" for place in range(1, width + 1))
+    some = f"WHERE EXISTS (SELECT 1 FROM ({parts[0].sql}))"
+    united = " UNION ALL ".join(
+        f"SELECT * FROM ({part.sql}) {some if part is parts[-1] else ''}" for part in parts
+    )
+    return f"SELECT {listed} FROM ({united}) ORDER BY {', '.join(order)}"
 
 
 # -- queries in expressions -------------------------------------------------------------------------------

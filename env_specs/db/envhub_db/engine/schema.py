@@ -14,7 +14,7 @@ from .errors import DatabaseError
 from .parsing import Words
 from .queries import query
 from .sources import missing, refused, stored
-from .storing import fitted, type_for
+from .storing import fitted, implicit, type_for
 from .types import NULL
 
 NAMES = {
@@ -457,6 +457,8 @@ def _modify(db: Running, c: Compiler, table: StoredTable, action: exp.ModifyColu
     rows = db.rows(f"SELECT rowid, {column.place} FROM {table.place}")
     for at, (rowid, value) in enumerate(rows, 1):
         fit = fitted(value, column.type.type, new, db.settings.strict, at)
+        if fit is None and not new.nullable and not db.settings.strict:
+            fit = implicit(new)
         if fit is None and not new.nullable:
             raise DatabaseError(1265, f"Data truncated for column '{new.name}' at row {at}")
         db.change(f"UPDATE {table.place} SET {column.place} = ? WHERE rowid = ?", (fit, rowid))

@@ -39,7 +39,10 @@ class Scope:
         aliases: The select list by alias: compiled on use.
         keys: The SQL of what is grouped by; None in a query that does not group.
         ctes: Common table expressions that can be named here.
-        outer_used: A column of a query around was named.
+        grouped: The query groups.
+        determined: Every column hangs on what is grouped by.
+        windows: The WINDOW clause by name.
+        listed: The columns of the select list, which HAVING sees.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -50,6 +53,7 @@ class Scope:
     determined: bool = False
     ctes: dict[str, Any] = field(default_factory=dict)
     windows: dict[str, Any] = field(default_factory=dict)
+    listed: list[str] = field(default_factory=list)
 
     def cte(self, name: str) -> Any:
         """A common table expression by name, from here outwards."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -10,8 +11,8 @@ from .catalog import BLOBS, INTEGERS, TEXTS, ColumnType, TableColumn
 from .collation import sort_key
 from .dates import date_text, datetime_text, duration, duration_text, moment
 from .errors import DatabaseError
-from .numbers import PREFIX, number, to_decimal, wrapped
-from .types import DATETIME, DECIMAL, DOUBLE, INT, TEMPORAL, Type, decimal_text, double_text, rounded
+from .numbers import PREFIX, kept_digits, number, to_decimal, wrapped
+from .types import DATETIME, DECIMAL, DOUBLE, INT, TEMPORAL, Type, decimal_text, double_text, rounded, single
 
 ZERO_DATE, ZERO_DATETIME = "0000-00-00", "0000-00-00 00:00:00"
 
@@ -22,9 +23,12 @@ def as_text(value: Any, kind: Type) -> str:
         return value
     if kind.kind == DECIMAL:
         digits = -int(Decimal(repr(value)).as_tuple().exponent) if isinstance(value, float) else 0
-        return decimal_text(value, max(kind.scale, min(digits, 30)))
+        digits = kept_digits(kind.scale) if kind.unsigned else min(digits, 30)
+        return decimal_text(value, max(kind.scale, digits))
     if isinstance(value, float):
-        return double_text(value) if kind.kind != INT else str(int(value))
+        if kind.kind == INT:
+            return str(int(value))
+        return double_text(single(value) if kind.exact else value)
     return str(value + (1 << 64) if kind.unsigned and value < 0 else value)
 
 
@@ -69,9 +73,16 @@ def _decimal(value: Any, column: TableColumn, strict: bool, row: int) -> Any:
     return max(0.0, result) if column.type.unsigned else result
 
 
+def _single(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return 3.4028234663852886e38 if value > 0 else -3.4028234663852886e38
+
+
 def _double(value: Any, column: TableColumn, strict: bool, row: int) -> float:
     wanted = float(number(_numeric(value, column, "double", strict, row)))
-    return float(f"{wanted:.6g}") if column.type.name == "float" else wanted
+    return _single(wanted) if column.type.name == "float" else wanted
 
 
 def _moment(value: Any, column: TableColumn, strict: bool, row: int) -> str:

@@ -28,8 +28,10 @@ class Type(NamedTuple):
         kind: One of the names above.
         scale: Digits behind the point of a `DECIMAL`, of the seconds of a time, or of a double that is shown
             with as many.
-        unsigned: Of a whole number: it cannot be negative, and 2**64-1 fits.
-        exact: Of a string: compared byte by byte (`_bin`, `BINARY`), not by collation.
+        unsigned: Of a whole number: it cannot be negative, and 2**64-1 fits. Of a `DECIMAL`: it comes from a
+            division, which keeps more digits than it shows.
+        exact: Of a string: compared byte by byte (`_bin`, `BINARY`), not by collation. Of a double: it is a
+            `FLOAT`.
         raw: Of a string: it is bytes to a client (`BINARY`, `BLOB`).
     """
 
@@ -99,6 +101,11 @@ def double_text(value: float) -> str:
     return f"{digits[:-2] if digits.endswith('.0') else digits}e{power}"
 
 
+def single(value: float) -> float:
+    """A `FLOAT` as it is shown: six digits."""
+    return float(f"{value:.6g}")
+
+
 def rounded(value: Any, scale: int) -> Decimal:
     """A number as an exact decimal with so many digits behind the point, halves away from zero."""
     exact = (
@@ -158,6 +165,8 @@ def shown(kind: Type) -> Callable[[Any], Any] | None:
     """What turns SQLite's value of this type, not NULL, into a connector's; None where it is that already."""
     if kind.kind == DECIMAL:
         return lambda value: rounded(value, kind.scale)
+    if kind.kind == DOUBLE and kind.exact:
+        return single
     if kind.kind == DOUBLE:
         return (lambda value: round(value, kind.scale)) if kind.scale else float
     if kind.kind == INT:
