@@ -1,4 +1,4 @@
-"""The served install plays: the real command with 64 WebShops, the banner's snippet, and a clean end."""
+"""The served install plays: the real command with 64 WebShops and a database, and a clean end."""
 
 import json
 import signal
@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-COMMAND = [str(Path(sys.executable).with_name("envhub")), "serve", "--env", "webshop", "--replicas", "64"]
+COMMAND = [str(Path(sys.executable).with_name("envhub")), "serve", "--env", "webshop=64", "--env", "db=2"]
 
 started = time.monotonic()
 with subprocess.Popen([*COMMAND, "--port", "0", "--json"], stdout=subprocess.PIPE, text=True) as hub:
@@ -17,9 +17,12 @@ with subprocess.Popen([*COMMAND, "--port", "0", "--json"], stdout=subprocess.PIP
     snippet = f"""from envhub_sdk import Hub
 env = Hub("{ready["url"]}").make("webshop")
 print(env.reset(seed=0))
+env = Hub("{ready["url"]}").make("db")
+env.reset(seed=0)
+print(env.step("Action: Operation\\n```sql\\nSELECT 6 * 7\\n```")[0])
 """
     played = subprocess.run([sys.executable, "-c", snippet], check=True, capture_output=True, text=True)
-    assert "Instruction:" in played.stdout, played
+    assert "Instruction:" in played.stdout and played.stdout.endswith("[(42,)]\n"), played
     stopping = time.monotonic()
     hub.send_signal(signal.SIGINT)
     assert hub.wait(10) == 0, f"the hub ended with status {hub.returncode}"

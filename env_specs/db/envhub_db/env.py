@@ -113,7 +113,7 @@ class DBEnv:
         self._limit = observation_limit
         self._judge = Judge(scoring, self._faithful)
         self._url = url
-        self._settings = Settings(strict=strict, only_full_group_by=only_full_group_by)
+        self._settings = Settings(strict, only_full_group_by, commit_each=self._faithful)
         self._limits = Limits(seconds=statement_timeout_s, database_bytes=database_mb * 1_000_000)
         self._entry: Entry | None = None
         self._task: Task | None = None
@@ -312,8 +312,6 @@ class DBEnv:
         except DatabaseError as error:
             info["error"] = error.number
             text = str(error)
-        if self._faithful:
-            database.execute("COMMIT")  # published: after each statement, so nothing can be rolled back
         info["output_cut"] = len(text) > self._limit
         return words.cut(text, self._limit)
 

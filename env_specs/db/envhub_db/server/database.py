@@ -78,7 +78,7 @@ class ServerDatabase:
         text = self._public.sub(lambda _: self._real, sql.encode("utf-8", "replace").decode())
         word = guard.first_word(sql)
         if word in _BEGINS:
-            self._transaction = True
+            self._transaction = not self._settings.commit_each
         elif word in _ENDS:
             self._transaction = False
         result = self._run(text)
