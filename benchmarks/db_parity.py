@@ -1,7 +1,6 @@
 """How far the embedded engine and a real MariaDB agree on statements that agents write.
 
-    python benchmarks/db_parity.py ../shared/data/agentbench/data/dbbench/dev.jsonl [--half developed]
-    [--tables 5] [--show 20]
+    python benchmarks/db_parity.py [--data …/dbbench/dev.jsonl] [--half developed] [--tables 5] [--show 20]
 
 The corpus in `benchmarks/db_corpus` has a line for each script: statements with placeholders for a table, its
 columns and values of theirs, with ` ;; ` between those that belong together. Each script runs on each table,
@@ -61,6 +60,17 @@ def dbbench_tables(file: Path) -> list[Table]:
             rows = [tuple(str(cell) for cell in row) for row in table["table_info"]["rows"]]
             found.append(Table(table["table_name"], [Column(name) for name in names], rows))
     return found
+
+
+def own_tables() -> list[Table]:
+    """The tables of the embedded tasks of the split `test`, each once."""
+    from envhub_db import own
+
+    found: dict[str, Table] = {}
+    for entry in own.library(1, (1,)).split("test"):
+        for table in entry.make().tables:
+            found.setdefault(table.name, table)
+    return list(found.values())
 
 
 def quoted(text: str) -> str:
@@ -366,7 +376,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("data", type=Path, help="a file of DBBench's, or a JSON list of tables")
+    parser.add_argument("--data", type=Path, help="a file of DBBench's; else the embedded tasks' tables")
     parser.add_argument("--half", choices=(*HALVES, "both"), default="both")
     parser.add_argument("--tables", type=int, default=0, help="only so many tables")
     parser.add_argument("--show", type=int, default=0, help="print so many differing scripts")
@@ -376,7 +386,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if why:
         print(f"no comparison: {why}")
         return 2
-    tables = dbbench_tables(options.data)[: options.tables or None]
+    tables = dbbench_tables(options.data) if options.data else own_tables()
+    tables = tables[: options.tables or None]
     bars = {"developed": 0.99, "held": 0.97}
     low = False
     with server() as socket, comparison(socket) as both:
