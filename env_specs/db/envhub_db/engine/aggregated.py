@@ -12,6 +12,7 @@ from .compiling import (
     Typed,
     collated,
     converted,
+    keyed,
     number,
     quoted,
     rule,
@@ -160,7 +161,7 @@ def _definition(c: Compiler, node: exp.Window, at: Place) -> str:
     if order is not None:
         keys = []
         for one in order.expressions:
-            keys.append(collated(c.expression(one.this, at)) + (" DESC" if one.args.get("desc") else ""))
+            keys.append(keyed(c.expression(one.this, at)) + (" DESC" if one.args.get("desc") else ""))
         parts.append("ORDER BY " + ", ".join(keys))
     spec = node.args.get("spec")
     if spec is not None:

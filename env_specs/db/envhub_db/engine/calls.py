@@ -7,6 +7,7 @@ from typing import Any, Callable
 from sqlglot import exp
 
 from . import aggregated
+from .catalog import check_decimal
 from .compiling import (
     Compiler,
     Place,
@@ -15,10 +16,12 @@ from .compiling import (
     number,
     quoted,
     rule,
+    sizes_of,
     syntax,
     text,
 )
 from .date_formats import kind_of
+from .dates import COMPOUND
 from .errors import DatabaseError
 from .functions import FUNCTIONS, SAME
 from .operators import chosen, compared, modulo, shifted, together, whole
@@ -392,7 +395,7 @@ def cast(c: Compiler, node: exp.Cast, at: Place) -> Typed:
     value = c.expression(node.this, at)
     to = node.args["to"]
     name = to.this.name if isinstance(to, exp.DataType) and to.this is not None else ""
-    sizes = [int(str(one.this.this)) for one in to.expressions if isinstance(one, exp.DataTypeParam)]
+    sizes = sizes_of(to)
     if name in ("BIGINT", "UBIGINT"):
         unsigned = name == "UBIGINT"
         flag = int(unsigned)
@@ -403,12 +406,7 @@ def cast(c: Compiler, node: exp.Cast, at: Place) -> Typed:
     if name in ("DECIMAL", "UDECIMAL"):
         digits = sizes[0] if sizes else 10
         scale = sizes[1] if len(sizes) > 1 else 0
-        if scale > digits:
-            raise DatabaseError(
-                1427, "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '')."
-            )
-        if digits > 65:
-            raise DatabaseError(1426, f"Too-big precision {digits} specified for ''. Maximum is 65.")
+        check_decimal(digits, scale, "")
         inner = value.sql if value.type.kind == STRING else number(value)
         return Typed(f"m_decimal({inner}, {digits}, {scale})", decimal_type(scale))
     if name in ("DOUBLE", "FLOAT"):
@@ -448,6 +446,8 @@ def which(c: Compiler, node: exp.Interval, at: Place) -> Typed:
 def extract(c: Compiler, node: exp.Extract, at: Place) -> Typed:
     """EXTRACT(unit FROM value)."""
     unit = str(node.this.name or node.this).upper()
+    if unit not in COMPOUND and unit not in UNITS:
+        raise syntax(node, unit)
     return Typed(f"m_extract({c.expression(node.expression, at).sql}, {quoted(unit)})", T_INT)
 
 

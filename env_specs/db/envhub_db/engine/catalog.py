@@ -85,6 +85,22 @@ SPELLED = re.compile(
 )
 
 
+def check_decimal(digits: int, scale: int, name: str) -> None:
+    """Refuse a `DECIMAL` that MySQL has not.
+
+    Raises:
+        DatabaseError: 1425, 1426, 1427.
+    """
+    if scale > 30:
+        raise DatabaseError(1425, f"Too big scale {scale} specified for column '{name}'. Maximum is 30.")
+    if digits > 65:
+        raise DatabaseError(1426, f"Too-big precision {digits} specified for '{name}'. Maximum is 65.")
+    if scale > digits:
+        raise DatabaseError(
+            1427, f"For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '{name}')."
+        )
+
+
 def column_type(
     name: str, sizes: list[int], unsigned: bool = False, values: list[str] | None = None
 ) -> ColumnType:
@@ -97,8 +113,9 @@ def column_type(
     if known == "tinyint(1)":
         known, sizes = "tinyint", [1]
     if known == "decimal":
-        digits = sizes[0] if sizes and sizes[0] else 10
-        return ColumnType(known, digits, sizes[1] if len(sizes) > 1 else 0, unsigned)
+        digits, scale = sizes[0] if sizes and sizes[0] else 10, sizes[1] if len(sizes) > 1 else 0
+        check_decimal(digits, scale, name)
+        return ColumnType(known, digits, scale, unsigned)
     if known in ("enum", "set"):
         return ColumnType(known, values=values or [])
     others = (

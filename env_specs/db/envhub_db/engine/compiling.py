@@ -105,6 +105,18 @@ def syntax(node: Any, text: str = "") -> DatabaseError:
     )
 
 
+def sizes_of(node: Any) -> list[int]:
+    """The numbers in a type's parentheses."""
+    found = []
+    for one in node.expressions:
+        if isinstance(one, exp.DataTypeParam):
+            text = str(one.this.this if isinstance(one.this, exp.Literal) else "")
+            if not text.isdigit():
+                raise syntax(node)
+            found.append(int(text))
+    return found
+
+
 # -- conversions ----------------------------------------------------------------------------------------
 
 
@@ -150,6 +162,12 @@ def moment(value: Typed) -> str:
 def collated(value: Typed) -> str:
     """An expression as something to group, sort or compare by: text with its collation."""
     return f"{value.sql} COLLATE ci" if value.type.kind == STRING and not value.type.exact else value.sql
+
+
+def keyed(value: Typed) -> str:
+    """An expression as something to sort or group by: SQLite takes a bare number for a column's place."""
+    bare = value.sql.strip("()+- ").isdigit()
+    return f"CAST({value.sql} AS INTEGER)" if bare else collated(value)
 
 
 def converted(value: Typed, kind: Type) -> str:

@@ -159,6 +159,9 @@ class EmbeddedDatabase:
             raise
         except (sqlite3.Error, MemoryError, OverflowError, RecursionError) as error:
             raise self._told(error) from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            # A tree of a form that no rule expects: the agent hears of it, and the episode goes on.
+            raise DatabaseError(1105, f"Unknown error: {type(error).__name__}: {error}") from error
         finally:
             running.deadline = float("inf")
 

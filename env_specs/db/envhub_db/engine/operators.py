@@ -22,7 +22,7 @@ from .compiling import (
     text,
     truth,
 )
-from .dates import has_time
+from .dates import COMPOUND, SECONDS, has_time
 from .errors import DatabaseError
 from .scope import Field, Scope
 from .types import (
@@ -127,6 +127,8 @@ def literal(c: Compiler, node: exp.Literal, at: Place) -> Typed:
         if size < 1 << 64:
             return Typed(str(size - (1 << 64)), Type(INT, unsigned=True), size)
         return Typed(f"{value}.0", decimal_type(0), float(size))
+    if not re.fullmatch(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", value):
+        raise DatabaseError(1054, f"Unknown column '{value}' in '{at.clause}'")
     if "e" in value.lower():
         return Typed(repr(float(value)), T_DOUBLE, float(value))
     return Typed(repr(float(value)), decimal_type(len(value.partition(".")[2])), float(value))
@@ -546,8 +548,9 @@ def interval(c: Compiler, node: exp.Interval, at: Place) -> tuple[str, str]:
     if unit is None or node.this is None:
         raise syntax(node)
     name = unit.sql("mysql").upper() if not isinstance(unit, exp.Var) else str(unit.this).upper()
-    value = c.expression(node.this, at)
-    return value.sql, name
+    if name not in (*SECONDS, *COMPOUND, "MICROSECOND", "MONTH", "QUARTER", "YEAR"):
+        raise syntax(node, name)
+    return c.expression(node.this, at).sql, name
 
 
 def shifted(c: Compiler, value: Typed, node: exp.Interval, sign: int, at: Place) -> Typed:

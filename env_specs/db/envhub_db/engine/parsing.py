@@ -242,7 +242,7 @@ def _parse(sql: str) -> Parsed:
     except ParseError as error:
         where = error.errors[0] if error.errors else {}
         raise _near(sql, _place(sql, where)) from None
-    tree = trees[0]
+    tree = trees[0] if trees else None
     if tree is None or isinstance(tree, exp.Command):
         raise _near(sql, tokens[0].start)
     if replace:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from .aggregated import aggregates_in
-from .compiling import Compiler, Place, Query, Typed, collated, converted, rule, syntax, truth
+from .compiling import Compiler, Place, Query, Typed, collated, converted, keyed, rule, syntax, truth
 from .errors import DatabaseError
 from .operators import alias
 from .scope import Field, Scope, Source
@@ -273,7 +273,7 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
     body = f"SELECT {'DISTINCT ' if distinct else ''}{columns}{tables}"
     body += f" WHERE {' AND '.join(conditions)}" if conditions else ""
     if keys:
-        body += f" GROUP BY {', '.join(map(collated, keys))}"
+        body += f" GROUP BY {', '.join(map(keyed, keys))}"
     elif test:
         body, test = (
             f"SELECT {', '.join(f'c{place}' for place in range(1, len(values) + 1))} FROM "
@@ -353,9 +353,6 @@ def _group_keys(c: Compiler, group: Any, items: list[Item], scope: Scope) -> tup
             keys.append(found if found is not None else c.expression(one, at))
             continue
         keys.append(c.expression(one, at))
-    for key in keys:
-        if key.literal is not None and key.sql.isdigit():
-            raise DatabaseError(1054, f"Unknown column '{key.sql}' in 'group statement'")
     return keys, bool(group.args.get("rollup"))
 
 
@@ -375,7 +372,7 @@ def _sort_key(c: Compiler, one: exp.Ordered, items: list[Item], scope: Scope, at
         value = _item(c, item, at)
     else:
         value = c.expression(_unaliased(c, node, items, scope), at)
-    return collated(value) + (" DESC" if one.args.get("desc") else "")
+    return keyed(value) + (" DESC" if one.args.get("desc") else "")
 
 
 def _unaliased(c: Compiler, node: Any, items: list[Item], scope: Scope) -> Any:
@@ -421,7 +418,7 @@ def _with_rollup(c: Compiler, node: exp.Select, parent: Scope | None) -> str:
     types = [parts[0].types[place] for place in range(len(parts[0].types))]
     order = []
     for place in range(width, len(types), 2):
-        order += [f"c{place + 1}", collated(Typed(f"c{place + 2}", types[place + 1]))]
+        order += [f"c{place + 1}", keyed(Typed(f"c{place + 2}", types[place + 1]))]
     listed = ", ".join(f"c{place}" for place in range(1, width + 1))
     some = f"WHERE EXISTS (SELECT 1 FROM ({parts[0].sql}))"
     united = " UNION ALL ".join(

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from .catalog import BLOBS, TEXTS, ColumnType, Key, StoredTable, TableColumn, column_type
 from .changes import Running, default
-from .compiling import Compiler, syntax
+from .compiling import Compiler, sizes_of, syntax
 from .contract import Result
 from .errors import DatabaseError
 from .parsing import Words
@@ -31,7 +31,7 @@ def declared(node: Any) -> ColumnType:
     if not isinstance(node, exp.DataType) or node.this is None or not hasattr(node.this, "name"):
         raise syntax(node if node is not None else "")
     name = node.this.name
-    sizes = [int(str(one.this.this)) for one in node.expressions if isinstance(one, exp.DataTypeParam)]
+    sizes = sizes_of(node)
     values = [str(one.this) for one in node.expressions if isinstance(one, exp.Literal)]
     if name in ("VARCHAR", "VARBINARY") and not sizes:
         raise syntax(node, ")")
@@ -407,6 +407,8 @@ def _act(db: Running, c: Compiler, table: StoredTable, action: Any) -> None:
     elif isinstance(action, exp.DropPrimaryKey):
         _drop_key(db, table, "PRIMARY")
     elif isinstance(action, exp.Drop):
+        if not action.args.get("tables") and action.this is None:
+            raise syntax("")
         named = action.args["tables"][0].name if action.args.get("tables") else action.this.name
         if str(action.args.get("kind")).upper() == "COLUMN":
             _drop_column(db, table, named, bool(action.args.get("exists")))

@@ -101,6 +101,8 @@ def _set_system(db: Any, c: Compiler, name: str, right: Any) -> None:
     else:
         typed = c.expression(right, Place(Scope(), "field list"))
         value = db.rows(f"SELECT {typed.sql}")[0][0]
+    if isinstance(VARIABLES[name], int) and not isinstance(value, int):
+        raise DatabaseError(1232, f"Incorrect argument type to variable '{name}'")
     if name == "autocommit":
         db.set_autocommit(bool(value))
     elif name == "sql_mode":
