@@ -1,6 +1,6 @@
 """Whether a real server stays clean: many episodes on many replicas, while workers are killed.
 
-    python benchmarks/db_sessions.py [--replicas 64] [--episodes 1000] [--kill-every 2] [--url mysql://…]
+    python benchmarks/db_sessions.py [--replicas 64] [--episodes 1000] [--kill-every 4] [--url mysql://…]
 
 A hub serves the environment on a MariaDB (started here, unless `--url` names one), the expert plays episodes
 of all splits, and every few seconds a worker is killed with SIGKILL. In the end the hub is stopped, and what
@@ -143,7 +143,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--replicas", type=int, default=64)
     parser.add_argument("--episodes", type=int, default=1000)
-    parser.add_argument("--kill-every", type=float, default=2.0, help="seconds; 0: never")
+    parser.add_argument("--kill-every", type=float, default=4.0, help="seconds; 0: never")
     parser.add_argument("--url", help="a server that runs; default: a MariaDB of its own")
     asked = parser.parse_args()
     with contextlib.ExitStack() as stack:

@@ -12,11 +12,12 @@ import pytest
 from ..hubs import serving
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md", "docs/environments/alfworld.md")
+PAGES = ("README.md", "docs/quickstart.md", "docs/environments/alfworld.md", "docs/environments/db.md")
+FENCED = re.compile(r"^(```+)python\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 SNIPPETS = [
-    pytest.param(snippet, id=f"{page}-{number}")
+    pytest.param(found[2], id=f"{page}-{number}")
     for page in PAGES
-    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL))
+    for number, found in enumerate(FENCED.finditer((ROOT / page).read_text()))
 ]
 
 pytestmark = pytest.mark.e2e
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving("--env", "webshop=64", "--env", "alfworld=2") as where:
+    with serving("--env", "webshop=64", "--env", "alfworld=2", "--env", "db=2") as where:
         yield where
 
 
