@@ -1,4 +1,4 @@
-"""The served install plays: the real command with 64 WebShops and a KG, its snippet, and a clean end."""
+"""The served install plays: the real command with 64 WebShops, databases and a KG, and a clean end."""
 
 import json
 import signal
@@ -7,7 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-COMMAND = [str(Path(sys.executable).with_name("envhub")), "serve", "--env", "webshop=64", "--env", "kg=2"]
+ENVS = ("webshop=64", "db=2", "kg=2")
+COMMAND = [str(Path(sys.executable).with_name("envhub")), "serve", *(f"--env={env}" for env in ENVS)]
 
 started = time.monotonic()
 with subprocess.Popen([*COMMAND, "--port", "0", "--json"], stdout=subprocess.PIPE, text=True) as hub:
@@ -19,10 +20,14 @@ env = Hub("{ready["url"]}").make("webshop")
 print(env.reset(seed=0))
 graph = Hub("{ready["url"]}").make("kg")
 print(graph.reset(seed=0))
+database = Hub("{ready["url"]}").make("db")
+database.reset(seed=0)
+print(database.step("Action: Operation\\n```sql\\nSELECT 6 * 7\\n```")[0])
 """
     played = subprocess.run([sys.executable, "-c", snippet], check=True, capture_output=True, text=True)
     assert "Instruction:" in played.stdout, played
     assert "Entities: [" in played.stdout, played
+    assert played.stdout.endswith("[(42,)]\n"), played
     stopping = time.monotonic()
     hub.send_signal(signal.SIGINT)
     assert hub.wait(10) == 0, f"the hub ended with status {hub.returncode}"

@@ -12,11 +12,18 @@ import pytest
 from ..hubs import serving
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md", "docs/environments/alfworld.md", "docs/environments/kg.md")
+PAGES = (
+    "README.md",
+    "docs/quickstart.md",
+    "docs/environments/alfworld.md",
+    "docs/environments/db.md",
+    "docs/environments/kg.md",
+)
+FENCED = re.compile(r"^(```+)python\n(.*?)^\1$", re.DOTALL | re.MULTILINE)
 SNIPPETS = [
-    pytest.param(snippet, id=f"{page}-{number}")
+    pytest.param(found[2], id=f"{page}-{number}")
     for page in PAGES
-    for number, snippet in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL))
+    for number, found in enumerate(FENCED.finditer((ROOT / page).read_text()))
 ]
 
 pytestmark = pytest.mark.e2e
@@ -24,7 +31,8 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving("--env", "webshop=64", "--env", "alfworld=2", "--env", "kg=2") as where:
+    envs = ("webshop=64", "alfworld=2", "db=2", "kg=2")
+    with serving(*(word for env in envs for word in ("--env", env))) as where:
         yield where
 
 

@@ -11,6 +11,7 @@ PACKAGES: dict[str, set[str]] = {
     "echo": set(),
     "frozenlake": {"numpy"},
     "alfworld": set(),
+    "db": {"pymysql", "sqlglot"},
     "os": set(),
     "kg": {"pyoxigraph"},
     "webshop": {"numpy", "rapidfuzz"},

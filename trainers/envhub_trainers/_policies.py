@@ -26,6 +26,7 @@ Policy = Callable[[Any, dict[str, Any]], Any | Awaitable[Any]]
 
 EXPERTS = {
     "alfworld": "alfworld/envhub_alfworld/expert.py:Expert",
+    "db": "db/envhub_db/expert.py:Expert",
     "frozenlake": "frozenlake/envhub_frozenlake/planner.py:Planner",
     "kg": "kg/envhub_kg/expert.py:Expert",
     "os": "os/envhub_os/expert.py:Expert",

@@ -83,7 +83,7 @@ def answers_allowed(env: EnvInfo, most: int | None) -> int | None:
 
 def usual_form(env: str) -> str:
     """The form of actions that suits an environment best."""
-    return {"frozenlake": "fenced", "os": "raw"}.get(env, "react")
+    return {"frozenlake": "fenced", "os": "raw", "db": "raw"}.get(env, "react")
 
 
 def shown(observation: Any) -> str:
@@ -219,10 +219,10 @@ class KG:
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
-    """For OS: its own rules, which say how an action is written, and the task; then what scripts print."""
+class Ruled:
+    """For environments that read a whole answer and say their own rules, with the first observation."""
 
-    example: str = "Act: finish"
+    example: str
 
     def system(self, env: EnvInfo, form: Form) -> str | None:
         """What it is told beforehand: nothing in the form `raw`, for the rules say it all."""
@@ -238,6 +238,20 @@ class Shell:
             call = '<tool_call>{"name": ..., "arguments": {...}}</tool_call>'
             parts.insert(1, f"The functions:\n{functions}\nA call is written {call}.")
         return "\n\n".join(part for part in parts if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Shell(Ruled):
+    """For OS."""
+
+    example: str = "Act: finish"
+
+
+@dataclass(frozen=True, slots=True)
+class Database(Ruled):
+    """For DB."""
+
+    example: str = "Action: Operation\n```sql\nSHOW TABLES\n```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +272,7 @@ PROMPTS: dict[str, type[Prompt]] = {
     "frozenlake": FrozenLake,
     "kg": KG,
     "os": Shell,
+    "db": Database,
     "bare": Bare,
 }
 """The prompts that can be named in a configuration."""

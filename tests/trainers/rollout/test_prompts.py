@@ -103,13 +103,27 @@ def test_prompts_of_the_users_own(tmp_path):
 
 
 def test_an_unknown_prompt_is_refused_with_those_there_are():
-    with pytest.raises(HookNotFound, match="generic, webshop, frozenlake, kg, os, bare"):
+    with pytest.raises(HookNotFound, match="generic, webshop, frozenlake, kg, os, db, bare"):
         prompt("chess", "webshop")
 
 
 def test_environments_without_a_prompt_of_their_own_get_the_generic_one():
     assert type(prompt("auto", "chess")) is PROMPTS["generic"]
-    assert (usual_form("chess"), usual_form("frozenlake")) == ("react", "fenced")
+    assert (usual_form("chess"), usual_form("frozenlake"), usual_form("db")) == ("react", "fenced", "raw")
+
+
+def test_a_database_says_its_own_rules_first(url):
+    teller = prompt("auto", "db")
+    info, _ = served(url, "echo")
+    assert teller.system(info, FORMS["raw"]) is None
+    assert teller.example in teller.system(info, FORMS["fenced"])
+    first = {"rules": "One statement at a time."}
+    assert teller.message(View("How many?", first, 0, 16)) == "One statement at a time.\n\nHow many?"
+    assert teller.message(View("[(3,)]", {}, 1, 15, previous="How many?")) == "[(3,)]"
+    tools = {**first, "tools": [{"type": "function", "function": {"name": "execute_sql"}}]}
+    assert '"execute_sql"' in teller.message(View("How many?", tools, 0, 16))
+    refused = teller.message(View("How many?", first, 0, 16, "it is empty"))
+    assert "it is empty" in refused and "How many?" not in refused
 
 
 def test_frozenlake_is_explained_as_it_is_seen(url):

@@ -41,7 +41,7 @@ def test_a_function_plays_all_episodes_and_a_class_makes_one_for_each(tmp_path: 
         (
             "expert",
             "echo",
-            r"no expert for 'echo' \(there are for alfworld, frozenlake, kg, os, webshop\): give",
+            r"no expert for 'echo' \(there are for alfworld, db, frozenlake, kg, os, webshop\): give",
         ),
         ("nowhere.py:policy", "echo", "no file nowhere.py"),
         ("no.such.module:policy", "echo", "ModuleNotFoundError"),
