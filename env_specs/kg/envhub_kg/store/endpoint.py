@@ -59,7 +59,7 @@ class Endpoint:
         self._headers = {"Accept": _RESULTS, "Content-Type": "application/x-www-form-urlencoded"}
         if parts.username is not None:
             raise InvalidOptions(
-                "a password in the endpoint's URL would be shown among the settings: put it into ~/.netrc, as "
+                "a password in the endpoint's URL would show among the settings: put it into ~/.netrc, as "
                 f"`machine {parts.hostname} login … password …`"
             )
         secret = _secret(parts.hostname)
