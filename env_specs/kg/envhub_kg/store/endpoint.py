@@ -11,10 +11,11 @@ import base64
 import contextlib
 import http.client
 import json
+import netrc
 import os
 import time
 from typing import Any
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from envhub_kg.errors import InvalidOptions
 from envhub_kg.store.base import Iri, Literal, Node, QueryRefused, Row, StoreError
@@ -34,14 +35,14 @@ class Endpoint:
     """A graph that is asked over HTTP, by the SPARQL 1.1 protocol.
 
     Args:
-        url: Of the endpoint: `http://host:port/sparql`, with `user:password@` where it asks for them.
+        url: Of the endpoint: `http://host:port/sparql`. Where it asks for a password, ~/.netrc has it.
         timeout_s: For one try, from connecting to the last byte.
         retries: How often a query is asked again where the endpoint is away, slow or broken; each pause is
             twice the one before.
         concurrency: Queries under way at one time, over all processes that are forked from this one.
 
     Raises:
-        InvalidOptions: The URL is none.
+        InvalidOptions: The URL is none, or has a password in it.
     """
 
     def __init__(self, url: str, timeout_s: float = 10.0, retries: int = 3, concurrency: int = 8) -> None:
@@ -57,7 +58,12 @@ class Endpoint:
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._headers = {"Accept": _RESULTS, "Content-Type": "application/x-www-form-urlencoded"}
         if parts.username is not None:
-            secret = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            raise InvalidOptions(
+                "a password in the endpoint's URL would show among the settings: put it into ~/.netrc, as "
+                f"`machine {parts.hostname} login … password …`"
+            )
+        secret = _secret(parts.hostname)
+        if secret:
             self._headers["Authorization"] = "Basic " + base64.b64encode(secret.encode()).decode()
         self._shown = f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}{parts.path}"
         self._timeout_s = timeout_s
@@ -66,7 +72,7 @@ class Endpoint:
         self._kept: tuple[int, http.client.HTTPConnection] | None = None
 
     def __str__(self) -> str:
-        """Return the URL, without a password."""
+        """Return the URL, without its query."""
         return self._shown
 
     def select(self, query: str) -> list[Row]:
@@ -154,6 +160,17 @@ class Endpoint:
                 raise StoreError(f"the endpoint {self._shown} sent more than {MOST_BYTES >> 20} MB")
             if time.monotonic() > deadline:
                 raise StoreError(f"the endpoint {self._shown} took longer than {self._timeout_s:g} s")
+
+
+def _secret(host: str) -> str:
+    """Return "user:password" for a host, of ~/.netrc; empty if it has none."""
+    try:
+        found = netrc.netrc().authenticators(host)
+    except FileNotFoundError:
+        return ""
+    except (OSError, netrc.NetrcParseError) as error:
+        raise InvalidOptions(f"~/.netrc can't be read: {error}") from None
+    return f"{found[0]}:{found[2]}" if found else ""
 
 
 def _rows(body: bytes, shown: str) -> list[Row]:
