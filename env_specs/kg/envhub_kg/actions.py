@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from envhub_kg.tools import PARAMETERS
 
 MAX_CALLS = 32
-"""Calls of one message that are done; more are answered with an error."""
+"""Calls of one message, or tools on one line, that are done; of more calls those with an id get an error."""
 
 _ANSWER = re.compile(r"(?:Find|Final) Answer: #(\d+)")
 _ACTION = re.compile(r"Action.*?:")
 _BARE = re.compile(rf"\s*(?:{'|'.join(PARAMETERS)})\(.*\)\s*")
-_NAME = re.compile(r"(\w+)\(")
-_COMMA = re.compile(r"\s*,\s*")
-_TO_BRACKET = re.compile(r"((?:<[^<>]*>|[^)])+?)\)")
-_TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
+_NAME = re.compile(r"\b(\w+)\(")
+_TO_BRACKET = re.compile(r"((?:<[^<>]*>|<(?![^<>]*>)|[^<)])+)\)")  # one way only to read each character
+_TO_FIRST = re.compile(r"([^)]+)\)")
+_OPENS, _CLOSES = "<tool_call>", "</tool_call>"
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ def final_answer(text: str) -> int | None:
     return int(found[1][:9]) if found else None
 
 
+_NO_LIST = Call("", problem="tool_calls must be a list of calls")
+
 # -- classic text -----------------------------------------------------------------------------------
 
 
@@ -84,17 +86,17 @@ def read_classic(text: str, mentions: Iterable[str], faithful: bool) -> list[Att
         if _ACTION.match(line):
             if faithful:
                 return [Attempt(name, _published(name, line)) for name in _NAME.findall(line)]
-            names = [
-                Attempt(found[1], _read(line[found.end() :], mentions)) for found in _NAME.finditer(line)
-            ]
-            tools = [attempt for attempt in names if attempt.name in PARAMETERS]
-            return tools or names
+            names = list(_NAME.finditer(line))
+            tools = [found for found in names if found[1] in PARAMETERS]
+            read = (tools or names)[:MAX_CALLS]
+            return [Attempt(found[1], _read(line[found.end() :], mentions)) for found in read]
     return None
 
 
 def _published(name: str, line: str) -> list[str] | None:
-    found = re.search(name + r"\((.+?)\)", line)
-    return _COMMA.split(found[1]) if found else None
+    start = line.index(f"{name}(") + len(name) + 1
+    end = line.find(")", start + 1)  # one character there is at least
+    return _parted(line[start:end]) if end >= 0 else None
 
 
 def _read(rest: str, mentions: Iterable[str]) -> list[str] | None:
@@ -103,11 +105,26 @@ def _read(rest: str, mentions: Iterable[str]) -> list[str] | None:
         found = re.match(r"\s*(['\"]?)" + re.escape(mention) + r"\1\s*([,)])", rest)
         if found and found[2] == ")":
             return [mention]
-        second = _TO_BRACKET.match(rest, found.end()) if found else None
+        second = _to_bracket(rest, found.end()) if found else None
         if second:
             return [mention, _bare(second[1])]
-    found = _TO_BRACKET.match(rest)
-    return [_bare(argument) for argument in _COMMA.split(found[1])] if found else None
+    found = _to_bracket(rest)
+    return [_bare(argument) for argument in _parted(found[1])] if found else None
+
+
+def _to_bracket(text: str, start: int = 0) -> re.Match[str] | None:
+    """Match up to a parenthesis that is no part of a whole IRI; if there is none, to one that is."""
+    return _TO_BRACKET.match(text, start) or _TO_FIRST.match(text, start)
+
+
+def _parted(text: str) -> list[str]:
+    """Part arguments at commas, without the blanks around these."""
+    parts = text.split(",")
+    last = len(parts) - 1
+    for number, part in enumerate(parts):
+        part = part.lstrip() if number else part
+        parts[number] = part.rstrip() if number < last else part
+    return parts
 
 
 def _bare(argument: str) -> str:
@@ -130,7 +147,7 @@ def read_calls(text: str) -> tuple[str, list[Call]]:
     Args:
         text: What the model wrote.
     """
-    tagged = _TAGGED.findall(text)
+    tagged = list(_between_tags(text))
     if tagged:
         return text, [_tagged(said) for said in tagged]
     try:
@@ -138,13 +155,26 @@ def read_calls(text: str) -> tuple[str, list[Call]]:
     except (ValueError, RecursionError):
         return text, []
     if isinstance(value, dict) and ("tool_calls" in value or "content" in value):
-        calls = value.get("tool_calls")
+        calls = value.get("tool_calls") or []
         content = value.get("content")
-        return content if isinstance(content, str) else "", [_call(one) for one in calls or []]
+        read = [_call(one) for one in calls] if isinstance(calls, list) else [_NO_LIST]
+        return content if isinstance(content, str) else "", read
     values = value if isinstance(value, list) else [value]
     if values and all(isinstance(one, dict) and ("name" in one or "function" in one) for one in values):
         return "", [_call(one) for one in values]
     return text, []
+
+
+def _between_tags(text: str) -> Iterator[str]:
+    """Find what stands between tags; a pattern would be slow where many of them are not closed."""
+    end = 0
+    while (start := text.find(_OPENS, end)) >= 0:
+        start += len(_OPENS)
+        closes = text.find(_CLOSES, start)
+        if closes < 0:
+            return
+        yield text[start:closes].strip()
+        end = closes + len(_CLOSES)
 
 
 def _tagged(said: str) -> Call:

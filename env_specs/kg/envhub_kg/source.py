@@ -124,7 +124,8 @@ def _from_endpoint(config: Mapping[str, Any]) -> Source:
         concurrency=config["endpoint_concurrency"],
     )
     try:
-        store.select("SELECT ?p WHERE { ?s ?p ?o } LIMIT 1")
+        if not store.select("SELECT ?p WHERE { ?s ?p ?o } LIMIT 1"):
+            raise DataError(f"the graph at {store} is empty: load it first")
         ontology = (
             _freebase(config) if config["ontology_dir"] else derive.ontology(store, config["namespace"])
         )
@@ -151,6 +152,10 @@ def _source(
     config: Mapping[str, Any], store: Store, ontology: Ontology, tasks: list[Task], name: str, digest: str
 ) -> Source:
     library = Library(tasks)
+    if not ontology.relations:
+        raise InvalidOptions(
+            f"{name} has nothing that leads from one entity to another: is it the right graph?"
+        )
     if not len(library):
         raise InvalidOptions(f"no question is of the levels {config['levels']}")
     return Source(

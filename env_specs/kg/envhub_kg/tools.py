@@ -137,14 +137,14 @@ class Toolbox:
         digits = text[1:]
         if not digits.isdecimal() and not (self._faithful and re.fullmatch(r"-\d+", digits)):
             raise ToolError(
-                f"{text!r} is no variable: they are #0, #1, …",
+                f"{text!r:.200} is no variable: they are #0, #1, …",
                 f"invalid literal for int() with base 10: {digits!r}",
             )
         try:
             return self.variables[int(digits)]
         except (IndexError, ValueError):
             raise ToolError(
-                f"there is no variable {text}: {self._known()}", "list index out of range"
+                f"there is no variable {text:.200}: {self._known()}", "list index out of range"
             ) from None
 
     def _known(self) -> str:
@@ -160,7 +160,7 @@ class Toolbox:
         if not self._is_entity(argument):
             named = ", ".join(self._entities)
             raise ToolError(
-                f"{tool}: {argument!r} is neither a variable nor one of the entities [{named}]",
+                f"{tool}: {argument!r:.200} is neither a variable nor one of the entities [{named}]",
                 f"{tool}: variable must be a variable or an entity",
             )
         return argument
@@ -176,7 +176,7 @@ class Toolbox:
         """Return the program of a variable that is no number."""
         if not isinstance(argument, Variable):
             raise ToolError(
-                f"{tool}: {argument!r} is no variable such as #0",
+                f"{tool}: {argument!r:.200} is no variable such as #0",
                 f"'str' object has no attribute '{attribute}'",
             )
         if counts(argument.program):
@@ -249,4 +249,4 @@ def _program(value: Any) -> Program:
 
 
 def _shown(argument: Argument) -> str:
-    return repr(argument) if isinstance(argument, str) else "a variable"
+    return f"{argument!r:.200}" if isinstance(argument, str) else "a variable"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from envhub_kg import KGEnv, freebase, official
+from envhub_kg import KGEnv, actions, freebase, official
 from envhub_kg.errors import DataError
 from envhub_kg.ontology import FREEBASE, Ontology
 from envhub_kg.source import Source
@@ -326,3 +326,57 @@ def test_an_id_that_is_there_twice_gets_a_number(tmp_path: Path) -> None:
     entry = {"qid": "q", "question": "?", "entities": {}, "answer": []}
     (tmp_path / "mine.json").write_text(json.dumps([entry, entry]), encoding="utf-8")
     assert [task.id for task in official.load(tmp_path / "mine.json", str)] == ["q", "q-2"]
+
+
+@pytest.mark.parametrize("calls", [5, True, 1.5, "count", {"name": "count"}])
+@pytest.mark.parametrize("mode", ["fixed", "faithful"])
+def test_calls_that_are_no_list_are_told_so(dev: Source, mode: str, calls: Any) -> None:
+    observation, _, terminated, _, info = _calls(dev, mode).step(json.dumps({"tool_calls": calls}))
+    assert observation == "Error processing tool call: tool_calls must be a list of calls"
+    assert not terminated and info["used"] == []
+
+
+def test_what_is_answered_to_many_calls_is_bounded(dev: Source) -> None:
+    observation, _, _, _, info = _calls(dev, "fixed").step(json.dumps({"tool_calls": [0] * 33_000}))
+    assert len(info["results"]) == 33 and len(observation) < 10_000
+    named = [{"id": str(number), "function": {}} for number in range(40)]
+    _, _, _, _, info = _calls(dev, "fixed").step(json.dumps({"tool_calls": named}))
+    assert [result["tool_call_id"] for result in info["results"]] == [str(number) for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "Action: get_relations(" + "<a>" * 30_000,
+        "Action: get_relations(" + "<" * 90_000,
+        "Action: " + "get_relations(" * 7_000,
+        "Action: " + "a(" * 45_000,
+        "Action: " + "x" * 90_000,
+        "Action: get_relations(" + " " * 90_000 + ")",
+        "<tool_call>" * 9_000,
+        "<tool_call>" + " " * 90_000,
+    ],
+)
+@pytest.mark.parametrize("mode", ["fixed", "faithful"])
+@pytest.mark.parametrize("form", ["classic", "tools"])
+def test_long_nonsense_is_read_without_backtracking(dev: Source, form: str, mode: str, action: str) -> None:
+    env = _classic(dev, mode) if form == "classic" else _calls(dev, mode)  # takes hours if it is backtracked
+    assert not env.step(action)[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "fixed", "faithful"),
+    [
+        ("count( #0 ,\t#1 )", ["#0", "#1"], [" #0", "#1 "]),
+        ("count(<a(b)>, c)", ["<a(b)>", "c"], ["<a(b"]),
+        ("count(<a)>", ["<a"], ["<a"]),
+        ("count(a <b, c)", ["a <b", "c"], ["a <b", "c"]),
+        ("count())", None, [")"]),
+        ("count(,)", ["", ""], ["", ""]),
+        ("count(x", None, None),
+    ],
+)
+def test_arguments(line: str, fixed: list[str] | None, faithful: list[str] | None) -> None:
+    for mode, arguments in ((False, fixed), (True, faithful)):
+        attempts = actions.read_classic(f"Action: {line}", [], mode)
+        assert attempts is not None and attempts[0] == actions.Attempt("count", arguments)

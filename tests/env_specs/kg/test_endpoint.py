@@ -131,6 +131,12 @@ def _send(handler: http.server.BaseHTTPRequestHandler, status: int, body: bytes,
     handler.wfile.write(body)
 
 
+def _results(name: str, value: object) -> bytes:
+    found = {name: {"type": "uri", "value": value}}
+    return json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": [found]}}).encode()
+
+
+ANOTHER, NO_TEXT = _results("y", "http://example.org/y"), _results("x", 5)
 EMPTY = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": []}}).encode()
 
 
@@ -142,6 +148,10 @@ EMPTY = json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": []}}).encod
         (429, b"slow down", {}, StoreError, "answered 429"),
         (200, b"<html>", {}, StoreError, "sent no results in JSON: <html>"),
         (200, b'{"boolean": true}', {}, StoreError, "sent no results in JSON"),
+        (200, b"[" * 200_000, {}, StoreError, "sent no results in JSON"),
+        (200, EMPTY.replace(b'"x"', b""), {}, StoreError, "sent no results in JSON"),
+        (200, ANOTHER, {}, StoreError, "sent no results in JSON"),
+        (200, NO_TEXT, {}, StoreError, "sent no results in JSON"),
         (200, EMPTY, {"X_SQL_State": "S1TAT"}, StoreError, "sent a part of the answer: S1TAT"),
         (401, b"who?", {}, QueryRefused, "answered 401 Unauthorized: who?"),
         (404, b"", {}, QueryRefused, "answered 404 Not Found: nothing"),
@@ -162,8 +172,16 @@ def test_what_is_no_answer_is_no_score(
             store.select("SELECT ?x WHERE {}")
         store.close()
     assert "127.0.0.1" in str(failed.value) and asked[0] is None
-    again = error is StoreError and not (status == 200 and b"vars" not in body)
+    again = error is StoreError and words != "sent no results in JSON" and b"<html>" not in body
     assert len(asked) == (2 if again else 1)
+
+
+def test_a_hub_does_not_begin_with_an_endpoint_that_has_nothing(films: Path) -> None:
+    with (
+        _serving(lambda handler: _send(handler, 200, EMPTY)) as url,
+        pytest.raises(DataError, match=r"the graph at http.*/sparql is empty: load it first"),
+    ):
+        loaded(endpoint=url, data_dir=films / "questions.json")
 
 
 def test_a_server_that_is_well_again_is_asked_again() -> None:

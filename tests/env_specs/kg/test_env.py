@@ -181,7 +181,9 @@ def test_what_can_not_be_done_is_refused_and_changes_nothing(env: KGEnv) -> None
 
 def test_settings_that_can_not_be_used_are_refused(films: Path, tmp_path: Path) -> None:
     graph, questions = films / "films.ttl", films / "questions.json"
+    (tmp_path / "empty.ttl").touch()
     for settings, words in (
+        ({"store": tmp_path / "empty.ttl", "data_dir": questions}, "empty.ttl has nothing that leads from"),
         ({"store": graph}, "there are no questions about this graph"),
         ({"store": graph, "endpoint": "http://x/", "data_dir": questions}, "set one of the two"),
         ({"ontology_dir": films}, "are about a graph of yours"),

@@ -178,8 +178,10 @@ def _rows(body: bytes, shown: str) -> list[Row]:
         results = json.loads(body)
         names = results["head"]["vars"]
         solutions = results["results"]["bindings"]
+        if not names or any(solution.keys() - set(names) for solution in solutions):
+            raise ValueError("the answer to another query: none of ours is without a variable")
         rows = [tuple(_node(solution.get(name)) for name in names) for solution in solutions]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(f"the endpoint {shown} sent no results in JSON: {_excerpt(body)}") from error
     return [row for row in rows if None not in row]  # type: ignore[misc]
 
@@ -187,6 +189,8 @@ def _rows(body: bytes, shown: str) -> list[Row]:
 def _node(term: Any) -> Node | None:
     if term is None or term["type"] == "bnode":
         return None
+    if not isinstance(term["value"], str):
+        raise TypeError("a value is a text")
     if term["type"] == "uri":
         return Iri(term["value"])
     with contextlib.suppress(KeyError):
