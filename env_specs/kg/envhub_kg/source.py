@@ -113,7 +113,8 @@ def _from_files(config: Mapping[str, Any]) -> Source:
     folder, digest, ontology = read(path, None if config["ontology_dir"] else config["namespace"])
     ontology = ontology or _freebase(config)
     tasks = _questions(config, ontology)
-    return _source(config, LocalStore(folder), ontology, tasks, path.name, digest)
+    store = LocalStore(folder, digest if folder == path else "")
+    return _source(config, store, ontology, tasks, path.name, digest)
 
 
 def _from_endpoint(config: Mapping[str, Any]) -> Source:

@@ -11,7 +11,7 @@ import pytest
 from envhub_kg import KGEnv, derive
 from envhub_kg.errors import DataError
 from envhub_kg.ontology import Relation
-from envhub_kg.store import QueryRefused, files
+from envhub_kg.store import QueryRefused, StoreError, files
 from envhub_kg.store.files import folder_of
 from envhub_kg.store.local import LocalStore, in_memory
 from envhub_kg.store.slots import Slots
@@ -73,6 +73,18 @@ def test_a_folder_of_oxigraphs_own_is_opened_where_it_lies(tmp_path: Path, films
     while not terminated:
         _, reward, terminated, _, info = env.step(info["expert_action"])
     assert reward == 1.0
+
+
+def test_a_database_that_was_changed_is_no_longer_the_same_graph(tmp_path: Path) -> None:
+    database = tmp_path / "database"
+    pyoxigraph.Store(str(database)).flush()
+    store = LocalStore(*folder_of(database))
+    assert store.select("SELECT ?s WHERE { ?s ?p ?o }") == []
+    (database / "more.sst").touch()
+    assert store.select("SELECT ?s WHERE { ?s ?p ?o }") == []  # what is open stays as it was
+    store.close()
+    with pytest.raises(StoreError, match="was changed: start the hub anew"):
+        store.select("SELECT ?s WHERE { ?s ?p ?o }")
 
 
 def test_a_file_that_is_broken_is_named_and_leaves_nothing_behind(tmp_path: Path, cache: Path) -> None:

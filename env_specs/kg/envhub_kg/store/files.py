@@ -50,7 +50,7 @@ def folder_of(path: Path, progress: Progress = lambda stage, done, total: None) 
         DataError: There is no such thing there, or a file can't be read.
     """
     if (path / "CURRENT").is_file():
-        return path, f"sha256:{_digest_of_database(path)}"
+        return path, digest_of_database(path)
     files = _files(path)
     digest = _digest(files, progress)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "envhub" / "kg"
@@ -94,14 +94,14 @@ def _digest(files: list[Path], progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _digest_of_database(folder: Path) -> str:
+def digest_of_database(folder: Path) -> str:
     """Return a digest of a database's files by name, size and time: they may be of hundreds of gigabytes."""
     facts = []
     for file in sorted(folder.iterdir()):
         if not file.name.startswith(("LOCK", "LOG")):
             found = file.stat()
             facts.append(f"{file.name} {found.st_size} {found.st_mtime_ns}")
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+    return f"sha256:{hashlib.sha256(chr(10).join(facts).encode()).hexdigest()}"
 
 
 def _load(files: list[Path], folder: Path, progress: Progress) -> None:
@@ -116,7 +116,7 @@ def _load(files: list[Path], folder: Path, progress: Progress) -> None:
             plain = gzip.GzipFile(fileobj=counted, mode="rb") if file.name.endswith(".gz") else counted
             try:  # in one piece: of a part, blank nodes would be others than of the next
                 store.bulk_load(cast("IO[bytes]", plain), _format(file))
-            except (SyntaxError, ValueError, EOFError) as error:
+            except (SyntaxError, ValueError, EOFError, MemoryError) as error:  # the last: 16 MB for a value
                 raise DataError(f"{file} can't be loaded: {error}") from None
         done += file.stat().st_size
     progress("Sorting", 0, total)

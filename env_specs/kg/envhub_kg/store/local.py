@@ -9,6 +9,7 @@ from typing import Any
 import pyoxigraph
 
 from envhub_kg.store.base import Iri, Literal, Node, QueryRefused, Row, StoreError
+from envhub_kg.store.files import digest_of_database
 
 
 def in_memory(triples: bytes) -> pyoxigraph.Store:
@@ -24,10 +25,13 @@ class LocalStore:
     Args:
         graph: A graph in memory; forked processes share its pages. Or the folder of one on disk, which each
             process opens for itself, read-only: what a database has open does not survive a fork.
+        digest: Of a folder, as `files.digest_of_database` gives it: one that was changed meanwhile is another
+            graph, and not opened. Empty: nobody changes it.
     """
 
-    def __init__(self, graph: pyoxigraph.Store | Path) -> None:
+    def __init__(self, graph: pyoxigraph.Store | Path, digest: str = "") -> None:
         self._graph = graph
+        self._digest = digest
         self._opened: tuple[int, pyoxigraph.Store] | None = None
 
     def select(self, query: str) -> list[Row]:
@@ -50,6 +54,8 @@ class LocalStore:
             return self._graph
         pid = os.getpid()
         if self._opened is None or self._opened[0] != pid:
+            if self._digest and digest_of_database(self._graph) != self._digest:
+                raise StoreError(f"the graph in {self._graph} was changed: start the hub anew to serve it")
             self._opened = pid, pyoxigraph.Store.read_only(str(self._graph))
         return self._opened[1]
 
