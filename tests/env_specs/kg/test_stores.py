@@ -98,6 +98,9 @@ def test_a_file_that_is_broken_is_named_and_leaves_nothing_behind(tmp_path: Path
         folder_of(tmp_path / "broken.nt.gz")
     with pytest.raises(DataError, match=r"broken\.ttl can't be loaded"):
         loaded(store=broken, data_dir=broken)
+    broken.write_text(f'<a:a> <a:b> "{"x" * (17 << 20)}" .', encoding="utf-8")  # more than a value may have
+    with pytest.raises(DataError, match=r"broken\.ttl can't be loaded"):
+        folder_of(broken)
 
 
 WORKERS = """
