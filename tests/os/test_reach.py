@@ -86,7 +86,11 @@ def test_git_is_the_bases_and_runs_nothing_that_a_repository_names(sandbox: Sand
     for script in task.solution.scripts:
         do(sandbox, script)
     assert judge.reached(task.goal, sandbox, None)
-    do(sandbox, f"cd {repo}; echo more >> $(git ls-files | head -1)")
+    do(sandbox, f"cd {repo}; echo '* filter=mine' > .git/info/attributes; touch *")
+    do(sandbox, "git config filter.mine.clean 'touch /tmp/ran; cat'; rm -f /tmp/ran")
+    assert judge.reached(task.goal, sandbox, None)
+    assert sandbox.exec(["test", "-e", "/tmp/ran"]).exit_code == 1
+    do(sandbox, "rm .git/info/attributes; echo more >> $(git ls-files | head -1)")
     do(sandbox, f"{SAY_7} git config core.fsmonitor 'touch /tmp/ran; true'; git config alias.status '!true'")
     do(sandbox, "git config --global alias.log '!true'; cp /tmp/liar /usr/bin/git; rm -f /tmp/ran")
     assert not judge.reached(task.goal, sandbox, None)

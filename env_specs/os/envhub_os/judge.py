@@ -30,10 +30,12 @@ _GIT_SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": "/dev/null",
     "core.attributesFile": "/dev/null",
+    "core.preloadIndex": "false",
     "log.showSignature": "false",
     "gpg.program": "/bin/false",
 }
-"""A repository's own configuration runs nothing of the agent's that way."""
+"""A repository's own configuration changes little. What it has git run (filters, hooks and others) is not
+run, since git can start no process; nor any thread, then, and so it is told to need none."""
 
 
 class Deadline:
@@ -140,7 +142,7 @@ def _ran(sandbox: Sandbox, fact: Fact, timeout_s: float) -> list[Any]:
     else:
         settings = [word for pair in _GIT_SETTINGS.items() for word in ("-c", "=".join(pair))]
         argv = ["git", *settings, "-C", asked["repo"], *asked["arguments"]]
-        done = sandbox.exec(argv, env=_GIT, timeout_s=timeout_s, checks=True)
+        done = sandbox.exec(argv, env=_GIT, timeout_s=timeout_s, checks=True, alone=True)
     lines = [line.rstrip() for line in done.stdout.decode("utf-8", "replace").split("\n")]
     while lines and not lines[-1]:
         lines.pop()

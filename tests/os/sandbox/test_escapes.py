@@ -239,6 +239,14 @@ def test_the_first_process_is_not_killed_traced_or_read(box: Sandbox) -> None:
     assert box.exec(["true"]).exit_code == 0
 
 
+def test_the_first_processs_limits_are_not_changed(box: Sandbox) -> None:
+    script = "import resource as r; r.prlimit(%s, r.RLIMIT_NOFILE, (20, 20)); print(r.prlimit(1, 7))"
+    assert "PermissionError" in say(box, f'python3 -c "{script % 1}"').output
+    assert say(box, f'python3 -c "{script % 0}"').exit_code == 0
+    assert say(box, f'sleep 100 & python3 -c "{script % "$!"}"').exit_code == 0
+    assert box.exec(["true"]).exit_code == 0
+
+
 def test_what_becomes_of_devices_does_not_matter_to_the_first_process(box: Sandbox) -> None:
     say(box, "rm -f /dev/*; mkfifo /dev/ptmx /dev/null /dev/tty; chmod 0 /dev/pts; mv /dev/pts /dev/gone")
     assert say(box, "kill -9 $$").new_shell

@@ -7,11 +7,12 @@ import pwd
 import socket
 import tarfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from envhub_os.sandbox import Sandbox
+from envhub_os.sandbox import Sandbox, Settings
 from envhub_os.sandbox.jail import look
 
 from .conftest import say
@@ -156,6 +157,48 @@ def test_inside_an_account_may_do_what_it_may(box: Sandbox) -> None:
     assert box.look(questions) == [False, True] * 3
     assert box.look([("owner", {"path": "/tmp/open/new"})]) == ["bob:bob"]
     assert box.look([("may", {"path": "/", "user": "alice", "do": "list"})]) != [True]
+
+
+def test_who_renumbers_an_account_or_group_has_given_it_nothing(
+    make: Callable[..., Sandbox], small: Settings
+) -> None:
+    box = make()
+    lines = {"passwd": "ann:x:3001:3001::/:/bin/sh", "group": "crew:x:3001:"}
+    say(box, "; ".join(f"echo {line} >> /etc/{name}" for name, line in lines.items()))
+    box.seal()
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("owner", {"path": "/srv"}),
+        ("user", {"name": "ann"}),
+        ("may", {"path": "/", "user": "ann", "do": "list"}),
+    ]
+    owner, user, _ = box.look(asked) or [None] * 3
+    assert owner == "root:root" and user["shell"] == "/bin/sh"
+    say(box, "sed -i '1i ann:x:0:0::/:/bin/sh' /etc/passwd; sed -i '1i crew:x:0:' /etc/group")
+    for one in (box, make(small, box.save())):
+        assert all("error" in found for found in one.look(asked) or [""])
+    say(box, "sed -i 1d /etc/passwd; sed -i 1d /etc/group; echo eve:x:3009:3001::/:/bin/sh >> /etc/passwd")
+    assert (box.look([*asked[:2], ("user", {"name": "eve"})]) or [])[:2] == [owner, user]
+    say(box, "sed -i s/ann:x:3001/eve:x:3001/ /etc/passwd")
+    assert "error" in (box.look([("user", {"name": "eve"})]) or [""])[0]
+
+
+def test_what_an_account_may_is_not_known_where_it_cannot_be_tried(box: Sandbox) -> None:
+    say(box, "echo ann:x:3999999999:0::/:/bin/sh >> /etc/passwd; chmod 700 /root")
+    for path, user in (("/root", "ann"), ("/none", "root")):
+        found = box.look([("may", {"path": path, "user": user, "do": "list"})])
+        assert found is not None and "error" in found[0], path
+
+
+def test_a_file_of_which_only_the_beginning_would_be_read_is_not_read(box: Sandbox) -> None:
+    say(box, "echo 1 > /srv/x; head -c 1100000 /dev/zero | tr '\\0' '\\n' >> /srv/x; echo 2 >> /srv/x")
+    say(box, "gzip -k /srv/x; cd /srv; tar -czf x.tar x; cp x /etc/passwd")
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("lines", {"path": "/srv/x"}),
+        ("unzipped", {"path": "/srv/x.gz"}),
+        ("archive", {"path": "/srv/x.tar"}),
+        ("user", {"name": "root"}),
+    ]
+    assert all("error" in found for found in box.look(asked) or [""])
 
 
 def test_who_leaves_no_process_for_it_gets_no_answers(box: Sandbox) -> None:

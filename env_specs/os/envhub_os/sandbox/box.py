@@ -116,6 +116,7 @@ class Sandbox:
         user: str = "root",
         limit_bytes: int = 1 << 20,
         checks: bool = False,
+        alone: bool = False,
     ) -> Completed:
         """Runs a fresh process beside the shell, in `settings.cwd`.
 
@@ -124,7 +125,8 @@ class Sandbox:
 
         Where `checks` is set it judges the agent: it sees the agent's files, but finds programs and libraries
         as they were when it was sealed (`jail.view`). A sandbox without a base of its own, "none", has but
-        the agent's.
+        the agent's. Where `alone` is set it can start no other process, whatever the agent's files ask it to
+        run.
 
         Raises:
             SandboxError: The sandbox is gone.
@@ -136,6 +138,7 @@ class Sandbox:
             "env": {**ENVIRONMENT, **(env or {})},
             "user": user,
             "checks": checks,
+            "alone": alone,
         }
         words = [*argv, *(env or {}), *(env or {}).values()]
         if any("\0" in word for word in words):

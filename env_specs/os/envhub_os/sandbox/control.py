@@ -42,6 +42,7 @@ class Control:
         self.exited: int | None = None
         self.ended: dict[int, Ended] = {}
         self._backend = backend
+        self._is_up = False
         self._terminal = -1
         self._answer: dict[str, Any] | None = None
 
@@ -113,8 +114,11 @@ class Control:
             raise SandboxError(GONE)
         kind = event["event"]
         if kind == "broken":
+            if self._is_up:
+                raise SandboxError(f"{GONE}: {event['why']}")
             raise launcher.refusal(self._backend, event["why"])
         if kind == "shell":
+            self._is_up = True
             self._terminal = files[0]
         elif kind == "exited":
             self.exited = event["code"]

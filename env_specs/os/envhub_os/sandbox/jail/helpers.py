@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import signal
 import socket
 import stat
@@ -59,6 +60,8 @@ class Helpers:
                     os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
                     return
                 env.update(view.ENVIRONMENT)
+            if order["alone"]:
+                resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
             self._jailer.run(argv, env, cwd, user, streams, self._capabilities)
 
         self._fork(order["id"], work)
@@ -67,11 +70,12 @@ class Helpers:
 
     def look(self, order: dict[str, Any], files: list[int]) -> None:
         """Answers questions about the machine in a process that runs none of its programs."""
-        streams = self._streams(order, files)
+        base, streams = self._base, self._streams(order, files)
 
         def work() -> None:
+            before = {path: base.read(path) for path in (look.PASSWD, look.GROUP)} if base else {}
             self._jailer.confine("root", self._capabilities)
-            look.serve(streams[0], streams[1])
+            look.serve(streams[0], streams[1], before)
             os._exit(0)
 
         self._fork(order["id"], work)

@@ -16,7 +16,8 @@ did. Questions are `[kind, arguments]`, and the kinds are
     may       whether an account may "list" a folder, "read" or "create" a file           {path, user, do}
     ask       what a service at a Unix socket answers to a line                           {path, line}
 
-What goes wrong answers `{"error": why}`.
+What goes wrong answers `{"error": why}`: also where an account or a group has the number, or the name, that
+another one had before the agent came, and where more would have to be read than `LIMIT_BYTES`.
 """
 
 from __future__ import annotations
@@ -38,8 +39,12 @@ with contextlib.suppress(ImportError):  # tarfile imports them when it needs the
     import lzma  # noqa: F401
 
 LIMIT_BYTES = 1 << 20
-"""More of a file is not read."""
+"""A larger file is not read."""
 TIMEOUT_S = 20.0
+PASSWD, GROUP = "/etc/passwd", "/etc/group"
+_DENIED, _FAILED = 1, 2
+_before: dict[str, dict[str, int]] = {PASSWD: {}, GROUP: {}}
+"""The numbers that accounts and groups had before the agent came, by name."""
 SIGNALLED_S, BUSY_S, PAUSE_S = 5.0, 0.3, 0.01
 """How long to wait for a process that is to end, for one that may be about to, and between two looks."""
 PF_EXITING = 4
@@ -58,7 +63,15 @@ def _read(path: str) -> bytes:
     with open(file, "rb", buffering=0) as opened:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError(f"{path} is no regular file")
-        return opened.read(LIMIT_BYTES) or b""
+        return _whole(opened)
+
+
+def _whole(file: Any) -> bytes:
+    """What a file holds, all of it: what comes after a beginning could be anything."""
+    data: bytes = file.read(LIMIT_BYTES + 1) or b""
+    if len(data) > LIMIT_BYTES:
+        raise OSError(f"it holds more than {LIMIT_BYTES} bytes")
+    return data
 
 
 def lines(path: str) -> list[str] | None:
@@ -69,7 +82,7 @@ def lines(path: str) -> list[str] | None:
 def unzipped(path: str) -> list[str]:
     """What a file compressed by gzip holds."""
     with gzip.GzipFile(fileobj=io.BytesIO(_read(path))) as file:
-        return _lines(file.read(LIMIT_BYTES))
+        return _lines(_whole(file))
 
 
 def kind_of(path: str) -> str | None:
@@ -89,7 +102,7 @@ def mode(path: str) -> str:
 def owner(path: str) -> str:
     """Whose it is."""
     found = os.stat(path)
-    names = (_name("/etc/passwd", found.st_uid), _name("/etc/group", found.st_gid))
+    names = (_name(PASSWD, found.st_uid), _name(GROUP, found.st_gid))
     return ":".join(names)
 
 
@@ -110,7 +123,7 @@ def archive(path: str, form: str = "*") -> dict[str, list[str]]:
         for member in opened.getmembers():
             file = opened.extractfile(member) if member.isfile() else None
             if file is not None:
-                found[os.path.normpath(member.name)] = _lines(file.read(LIMIT_BYTES))
+                found[os.path.normpath(member.name)] = _lines(_whole(file))
     return found
 
 
@@ -119,13 +132,13 @@ def user(name: str) -> dict[str, Any] | None:
     account = _account(name)
     if account is None:
         return None
-    groups = sorted(_name("/etc/group", number) for number in _groups(account))
+    groups = sorted(_name(GROUP, number) for number in _groups(account))
     return {"shell": account[6], "home": account[5], "groups": groups}
 
 
 def group(name: str) -> list[str]:
     """Who is in a group."""
-    for fields in _entries("/etc/group", 4):
+    for fields in _entries(GROUP, 4):
         if fields[0] == name:
             return sorted(filter(None, fields[3].split(",")))
     raise KeyError(f"there is no group {name}")
@@ -169,23 +182,29 @@ def _is_signalled(pid: int) -> bool:
 
 
 def may(path: str, user: str, do: str) -> bool:
-    """Whether an account can do something, by trying."""
+    """Whether an account can do something, by trying; to fail for any reason but rights is an error."""
     account = _account(user)
     if account is None:
         raise KeyError(f"there is no account {user}")
     uid, gid, groups = int(account[2]), int(account[3]), _groups(account)
     pid = os.fork()
     if pid == 0:
-        status = 1
+        status = _FAILED
         try:
             os.setgroups(groups)
             os.setresgid(gid, gid, gid)
             os.setresuid(uid, uid, uid)
-            _DEEDS[do](path)
-            status = 0
+            try:
+                _DEEDS[do](path)
+                status = 0
+            except PermissionError:
+                status = _DENIED
         finally:
             os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status not in (0, _DENIED):
+        raise OSError(f"whether {user} may {do} {path} can't be tried")
+    return status == 0
 
 
 def _create(path: str) -> None:
@@ -215,19 +234,26 @@ KINDS: dict[str, Callable[..., Any]] = {
 
 def _entries(path: str, count: int) -> Iterator[list[str]]:
     """The lines of an account file that have all fields. libc would load what reads them from inside."""
-    for line in _read(path).decode("utf-8", "replace").split("\n"):
+    return _parsed(_read(path), count)
+
+
+def _parsed(data: bytes, count: int) -> Iterator[list[str]]:
+    for line in data.decode("utf-8", "replace").split("\n"):
         fields = line.split(":")
         if len(fields) >= count and fields[2].isdigit():
             yield fields
 
 
 def _account(name: str) -> list[str] | None:
-    return next((fields for fields in _entries("/etc/passwd", 7) if fields[0] == name), None)
+    found = next((fields for fields in _entries(PASSWD, 7) if fields[0] == name), None)
+    if found is not None:
+        _check(PASSWD, name, int(found[2]))
+    return found
 
 
 def _groups(account: list[str]) -> list[int]:
     found = {int(account[3])}
-    for fields in _entries("/etc/group", 4):
+    for fields in _entries(GROUP, 4):
         if account[0] in fields[3].split(","):
             found.add(int(fields[2]))
     return sorted(found)
@@ -236,8 +262,17 @@ def _groups(account: list[str]) -> list[int]:
 def _name(path: str, number: int) -> str:
     for fields in _entries(path, 3):
         if int(fields[2]) == number:
+            _check(path, fields[0], number)
             return fields[0]
     raise KeyError(f"{path} has no {number}")
+
+
+def _check(path: str, name: str, number: int) -> None:
+    """Makes sure that a name and a number belong together: who renumbers an account has given it nothing."""
+    before = _before[path]
+    names = {other for other, its in before.items() if its == number}
+    if before.get(name, number) != number or (names and name not in names):
+        raise ValueError(f"{path}: {name} did not have the number {number}")
 
 
 def answers(questions: list[tuple[str, dict[str, Any]]]) -> list[Any]:
@@ -251,8 +286,17 @@ def answers(questions: list[tuple[str, dict[str, Any]]]) -> list[Any]:
     return found
 
 
-def serve(source: int, sink: int) -> None:
-    """Answers the questions that are JSON in one file with JSON in the other."""
+def serve(source: int, sink: int, before: dict[str, bytes]) -> None:
+    """Answers the questions that are JSON in one file with JSON in the other.
+
+    Args:
+        source: The questions.
+        sink: For the answers.
+        before: The files of accounts and of groups before the agent came, by path; those that are known.
+    """
+    for path, data in before.items():
+        for fields in _parsed(data, 3):
+            _before[path].setdefault(fields[0], int(fields[2]))
     with open(source, "rb", closefd=False) as file:
         questions = json.loads(file.read())
     with open(sink, "wb", closefd=False) as file:

@@ -101,6 +101,8 @@ _PROTOCOLS = {_INET: (0, 1, 6, 17, 255), _INET6: (0, 1, 6, 17, 58, 255), _NETLIN
 _TERMINAL = (0x5412, 0x541C, 0x5423)  # TIOCSTI, TIOCLINUX: type into one; TIOCSETD: load a line discipline
 _CORE = 4
 """RLIMIT_CORE stays at 1: with 0 or more the kernel may start a program outside that takes a crash's dump."""
+_FIRST = 1
+"""The first process's id, whose limits stay as they are: it has root's user id, so root could lower them."""
 _PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
 
 _NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; low halves, little endian
@@ -144,11 +146,10 @@ def _cases(argument: int, cases: dict[int, bytes], otherwise: bytes) -> bytes:
     return code + otherwise
 
 
-def _done_when_set(argument: int) -> bytes:
-    """Ends the program: answers success, and nothing is done, where a pointer is not null."""
-    done, allowed = _refuse(0), _instruction(_RETURN, _ALLOW)
-    code = _load(argument) + _instruction(_EQUAL, 0, 1, 0) + done
-    return code + _load(argument, high=True) + _instruction(_EQUAL, 0, 1, 0) + done + allowed
+def _when_set(argument: int, answer: bytes, otherwise: bytes) -> bytes:
+    """Ends the program: answers so where a pointer is not null."""
+    code = _load(argument) + _instruction(_EQUAL, 0, 1, 0) + answer
+    return code + _load(argument, high=True) + _instruction(_EQUAL, 0, 1, 0) + answer + otherwise
 
 
 def program(machine: str) -> bytes:
@@ -168,12 +169,13 @@ def program(machine: str) -> bytes:
     allowed = _instruction(_RETURN, _ALLOW)
     protocols = {f: _only(2, those, errno.EPROTONOSUPPORT) for f, those in _PROTOCOLS.items()}
     families = _cases(0, {_UNIX: allowed, **protocols}, _refuse(errno.EPERM))
+    limits = _cases(1, {_CORE: _when_set(2, _refuse(0), allowed)}, allowed)  # success, and nothing is done
     checks = {
         "clone": _but(0, _ANY_OF, (_NEW_NAMESPACES,)),
         "clone3": _refuse(errno.ENOSYS),  # its flags are out of a filter's sight; libc then uses clone
         "ioctl": _but(1, _EQUAL, _TERMINAL),
         "personality": _only(0, _PERSONALITIES),
-        "prlimit64": _cases(1, {_CORE: _done_when_set(2)}, allowed),
+        "prlimit64": _cases(0, {_FIRST: _when_set(2, _refuse(errno.EPERM), allowed)}, limits),
         "setrlimit": _cases(0, {_CORE: _refuse(0)}, allowed),
         "socket": families,
         "socketpair": families,

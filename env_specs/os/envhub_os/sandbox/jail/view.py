@@ -33,6 +33,8 @@ OWN = {
     "/etc": ("alternatives", "ld.so.*", "nsswitch.conf", "python3*"),
 }
 """What in them is the base's, and says what is run."""
+SEALED = {**OWN, "/etc": (*OWN["/etc"], "passwd", "group")}
+"""What is kept of what was there before the agent. Accounts are shown as the agent's are; `look` compares."""
 ENVIRONMENT = {"PYTHONNOUSERSITE": "1"}
 MAX_ENTRIES = 4096
 """Of more files in a folder that is shown one by one no view is made."""
@@ -56,13 +58,25 @@ class Base:
         """Counts what has been written so far to the base."""
         os.fchdir(self._stage)
         for number in range(len(self._places)):
-            for folder, patterns in OWN.items():
+            for folder, patterns in SEALED.items():
                 source, target = (self._below(folder, layer) for layer in ("upper", "sealed"))
                 if source and target and source.startswith(f"{number}/") and os.path.isdir(source):
                     for name in os.listdir(source):
                         if _matches(name, patterns):
                             os.makedirs(target, exist_ok=True)
                             _copy(f"{source}/{name}", f"{target}/{name}")
+
+    def read(self, path: str) -> bytes:
+        """What a file of the base holds; nothing where there is none. For the first process and its forks."""
+        os.fchdir(self._stage)
+        try:
+            place = next(filter(os.path.lexists, self._places_of(path)), None)
+            if place is None or not os.path.isfile(place) or os.path.islink(place):
+                return b""
+            with open(place, "rb") as file:
+                return file.read()
+        finally:
+            os.chdir("/")
 
     def enter(self) -> None:
         """Takes this process, which has all capabilities, into a view of its own.
