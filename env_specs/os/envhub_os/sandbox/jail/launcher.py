@@ -9,6 +9,7 @@ with the sandbox's end of a socket pair, answered by `{"started": id}` or `{"ref
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -116,4 +117,5 @@ def main(control_fd: int) -> NoReturn:
     signal.signal(signal.SIGTERM, leave)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
     os.chdir("/")
+    gc.freeze()  # what is loaded stays, and forks that collected it would copy all of its memory
     Launcher(control).run()
