@@ -5,6 +5,7 @@ A tree of plain files takes what the kernel would take and refuse, so the first 
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from pathlib import Path
@@ -102,7 +103,7 @@ def mounted() -> str | None:
     return None
 
 
-def test_a_process_moves_itself_into_a_real_group_and_the_group_removed(
+def test_a_process_moves_itself_into_a_real_group_which_is_removed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     place = mounted()
