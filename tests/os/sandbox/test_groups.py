@@ -115,9 +115,8 @@ def test_a_process_moves_itself_into_a_real_group_which_is_removed(
     assert groups.version == 2
     groups.prepare()
     (folder,) = groups.make(1, SETTINGS)
-    with subprocess.Popen(
-        ["cat"], stdin=subprocess.PIPE, preexec_fn=lambda: groups.join([folder])
-    ) as process:
+    join = functools.partial(groups.join, [folder])
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, preexec_fn=join) as process:
         said = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
         assert f"0::{folder[len(place) :]}" in said
         Path(folder, "cgroup.kill").write_text("1")
