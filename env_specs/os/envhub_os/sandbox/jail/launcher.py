@@ -15,7 +15,7 @@ import signal
 import socket
 from typing import Any, Callable, NoReturn
 
-from . import bubblewrap, first, kernel, limits, messages, mounts, namespaces, own, seccomp, unconfined
+from . import bubblewrap, first, host, kernel, limits, messages, namespaces, own, seccomp, unconfined
 from .making import Held, Order
 
 BACKENDS: dict[str, Callable[[Order], Held]] = {
@@ -75,7 +75,7 @@ class Launcher:
 
     def _start(self, settings: dict[str, Any], box: socket.socket) -> int:
         if settings["rootfs"] is None and self._secrets is None:
-            self._secrets = mounts.host_secrets()
+            self._secrets = host.secrets()
         self._made += 1
         with box:
             held = BACKENDS[settings["backend"]](
