@@ -44,8 +44,8 @@ def installer() -> str:
         if id_source() == "single" and os.geteuid() != 0:
             raise BuildFailed(
                 "without root mmdebstrap needs a range of user ids: apt-get install uidmap, usermod "
-                "--add-subuids 100000-165535 --add-subgids 100000-165535 with this user's name, and build again; without, "
-                "set rootfs to the tar file of an image, or to a folder"
+                "--add-subuids 100000-165535 --add-subgids 100000-165535 with this user's name, and "
+                "build again; without, set rootfs to the tar file of an image, or to a folder"
             )
         return "mmdebstrap"
     if shutil.which("debootstrap", path=_path()):
