@@ -25,8 +25,8 @@ FORMS = ("classic", "tools")
 _OPTIONS = ("task", "split")
 _READ_BYTES = 1 << 20
 _ONE_USER = (
-    "; they have a single user id, so tasks with other accounts fail: install uidmap, and give the hub's "
-    "user a range in /etc/subuid and /etc/subgid"
+    "; these machines have a single user id, so tasks with other accounts fail: install uidmap, and give the "
+    "hub's user a range in /etc/subuid and /etc/subgid"
 )
 
 
