@@ -122,32 +122,45 @@ def build(
         packing.unpack(saved)
     elif not settings["rootfs"]:
         host.make_root(root, f"{STAGE}/{LINKS}")
-    for number, (tree, place) in enumerate(trees):
-        target = f"{root}{place}".rstrip("/")
-        _check_place(root, place)
-        if shifted or settings["rootfs"]:
-            _overlay(f"{STAGE}/{number}", tree, target, new, secrets if place == "/etc" else [])
-        elif place == "/etc":
-            _lay(f"{STAGE}/{number}", tree)
-            if new:
-                host.copy("/etc", target)
-        else:
-            _overlay(f"{STAGE}/{number}", tree, target, new, [], host.OPEN_FOLDERS.get(place, ()))
+    places = [place for _, place in trees]
+    _lay_trees(trees, root, shifted or bool(settings["rootfs"]), secrets, new)
     if not settings["rootfs"]:
         kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
         if new:
             host.make_shadow(root)
     _devices(root)
     last_pid = _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
+    return Kept(Base(_enter(), places), stage, last_pid, places)
+
+
+def _lay_trees(
+    trees: list[tuple[int, str]], root: str, writable: bool, secrets: list[str], new: bool
+) -> None:
+    """Mounts each tree in its place; where it is not `writable`, what takes new files is made here."""
+    for number, (tree, place) in enumerate(trees):
+        stage, target = f"{STAGE}/{number}", f"{root}{place}".rstrip("/")
+        _check_place(root, place)
+        if writable:
+            _overlay(stage, tree, target, new, secrets if place == "/etc" else [])
+        elif place == "/etc":
+            _lay(stage, tree)
+            if new:
+                host.copy("/etc", target)
+        else:
+            _overlay(stage, tree, target, new, [], host.OPEN_FOLDERS.get(place, ()))
+
+
+def _enter() -> int:
+    """Makes the root on the stage this process's; returns the stage, opened: no path leads there now."""
     os.chdir(STAGE)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
-    base = Base(os.open(".", os.O_PATH | os.O_CLOEXEC), [place for _, place in trees])
+    stage = os.open(".", os.O_PATH | os.O_CLOEXEC)
     os.chdir("root")
-    kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage, so that no path leads there
+    kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage
     os.chroot(".")
     os.chdir("/")
-    return Kept(base, stage, last_pid, [place for _, place in trees])
+    return stage
 
 
 def _check_place(root: str, place: str) -> None:
