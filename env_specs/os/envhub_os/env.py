@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,29 +23,6 @@ FORMS = ("classic", "tools")
 
 _OPTIONS = ("task", "split")
 _READ_BYTES = 1 << 20
-_ONE_USER = (
-    "; these machines have a single user id, so tasks with other accounts fail: install uidmap, and give the "
-    "hub's user a range in /etc/subuid and /etc/subgid"
-)
-
-
-@functools.cache
-def _try(settings: Settings, programs: tuple[str, ...], pid: int) -> str:
-    """Make a machine, once in a process, so that who can't have a good one is told before a reset.
-
-    Returns:
-        What is to be known of it, as the end of a sentence; mostly nothing.
-    """
-    missing = "for name; do command -v $name > /dev/null || echo $name; done"
-    with Sandbox.start(settings) as sandbox:
-        found = sandbox.exec(["sh", "-c", missing, "sh", *programs]).stdout.decode().split()
-        ids = sum(int(line.split()[2]) for line in sandbox.read("/proc/self/uid_map").splitlines())
-    if found:
-        raise InvalidOptions(
-            f"the machines have no {', '.join(found)}, which the tasks need: install them on this machine, "
-            "build a root file system that has them (envhub build os), or set rootfs to one"
-        )
-    return _ONE_USER if ids == 1 else ""
 
 
 class OSEnv:
@@ -133,7 +109,7 @@ class OSEnv:
             pids=pids,
             cpus=cpus,
         )
-        self._known = _try(self._settings, self._library.programs, os.getpid())
+        self._known = machine.probe(self._settings, self._library.programs, os.getpid())
         self._sandbox: Sandbox | None = None
         self._task: Task | None = None
 
