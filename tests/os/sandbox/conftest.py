@@ -91,6 +91,12 @@ def box(make: Callable[..., Sandbox]) -> Sandbox:
 
 
 @pytest.fixture
+def root(make: Callable[..., Sandbox], held: Report) -> Sandbox:
+    """A sandbox of the usual limits."""
+    return make(Settings(ROOTFS, backend=held.backend))
+
+
+@pytest.fixture
 def users(held: Report) -> None:
     """Skips where only root exists inside."""
     if held.ids == "single":
