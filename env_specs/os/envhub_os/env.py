@@ -16,7 +16,7 @@ from envhub_os.expert import Plan
 from envhub_os.judge import Judge
 from envhub_os.library import Library, Listing
 from envhub_os.rootfs import HOST, locate
-from envhub_os.sandbox import NotAtRest, Result, Sandbox, Saved, Settings
+from envhub_os.sandbox import NotAtRest, Refused, Result, Sandbox, Saved, Settings
 from envhub_os.task import Task
 
 MODES = ("fixed", "faithful")
@@ -79,9 +79,9 @@ class OSEnv:
         cpus: Processors it may use.
 
     Raises:
-        InvalidOptions: A setting can't be used, or machines lack a program that the tasks need.
+        InvalidOptions: A setting can't be used, machines lack a program that the tasks need, or no safe
+            sandbox can be made here.
         DataError: See `load_shared`.
-        Refused: No safe sandbox can be made here, see `envhub_os.sandbox`.
     """
 
     def __init__(
@@ -133,7 +133,10 @@ class OSEnv:
             pids=pids,
             cpus=cpus,
         )
-        self._known = _try(self._settings, self._library.programs, os.getpid())
+        try:
+            self._known = _try(self._settings, self._library.programs, os.getpid())
+        except Refused as error:
+            raise InvalidOptions(str(error)) from error
         self._sandbox: Sandbox | None = None
         self._task: Task | None = None
 
