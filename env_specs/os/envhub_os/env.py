@@ -55,9 +55,9 @@ class OSEnv:
         cpus: Processors it may use.
 
     Raises:
-        InvalidOptions: A setting can't be used, or machines lack a program that the tasks need.
+        InvalidOptions: A setting can't be used, machines lack a program that the tasks need, or no safe
+            sandbox can be made here.
         DataError: See `load_shared`.
-        Refused: No safe sandbox can be made here, see `envhub_os.sandbox`.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ import tarfile
 
 from envhub_os.errors import InvalidOptions, SetupFailed
 from envhub_os.judge import Deadline, run_script
-from envhub_os.sandbox import Completed, Sandbox, Settings
+from envhub_os.sandbox import Completed, Refused, Sandbox, Settings
 from envhub_os.task import File, Script, Task
 
 EPOCH = 1_709_251_200
@@ -36,11 +36,14 @@ def probe(settings: Settings, programs: tuple[str, ...], pid: int) -> str:
         What is to be known of it, as the end of a sentence; mostly nothing.
 
     Raises:
-        InvalidOptions: It lacks programs.
-        Refused: No safe one can be made.
+        InvalidOptions: It lacks programs, or no safe one can be made.
     """
     missing = "for name; do command -v $name > /dev/null || echo $name; done"
-    with Sandbox.start(settings) as sandbox:
+    try:
+        sandbox = Sandbox.start(settings)
+    except Refused as error:
+        raise InvalidOptions(str(error)) from error
+    with sandbox:
         found = sandbox.exec(["sh", "-c", missing, "sh", *programs]).stdout.decode().split()
         ids = sum(int(line.split()[2]) for line in sandbox.read("/proc/self/uid_map").splitlines())
     if found:
