@@ -127,8 +127,8 @@ class Spec:
         fork: Whether a template may fork workers after it has loaded what they share.
         replayable: Whether the same seed, task and actions lead to the same point, so that an episode can go
             on in another worker when its own dies.
-        replicas_per_worker: How many may share a worker, which plays one step at a time, where nobody says how
-            many workers there are; None: any number.
+        replicas_per_worker: How many may share a worker, which plays one step at a time, where nobody says
+            how many workers there are; None: any number.
         config: The settings by name.
         open_config: Whether settings beyond `config` are passed on to the entry point as well.
         action: What a step takes.
