@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from .choices import together
 from .compiling import (
     Compiler,
     Place,
@@ -20,7 +21,6 @@ from .compiling import (
     text,
 )
 from .errors import DatabaseError
-from .operators import together
 from .types import DOUBLE, INT, STRING, T_DOUBLE, T_INT, T_STRING, Type, as_number, decimal_type
 
 SPREADS = {

@@ -1,4 +1,4 @@
-"""Rules for calls of functions, and for those with a grammar of their own."""
+"""Rules for calls of functions by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any, Callable
 from sqlglot import exp
 
 from . import aggregated
-from .catalog import check_decimal
+from .choices import chosen, together
+from .comparisons import compared
 from .compiling import (
     Compiler,
     Place,
@@ -16,18 +17,27 @@ from .compiling import (
     number,
     quoted,
     rule,
-    sizes_of,
     syntax,
     text,
 )
-from .date_formats import kind_of
-from .dates import COMPOUND
+from .date_calls import (
+    add,
+    add_clock,
+    date,
+    from_unixtime,
+    now,
+    str_to_date,
+    time_of_day,
+    timestamp,
+    timestamp_add,
+    timestamp_diff,
+    unix_timestamp,
+)
 from .errors import DatabaseError
 from .functions import FUNCTIONS, SAME
-from .operators import chosen, compared, modulo, shifted, together, whole
+from .operators import modulo, whole
+from .simple_calls import Call, plain
 from .types import (
-    DATE,
-    DATETIME,
     DECIMAL,
     DOUBLE,
     INT,
@@ -40,14 +50,10 @@ from .types import (
     T_INT,
     T_STRING,
     T_TIME,
-    TIME,
     Type,
     as_number,
     decimal_type,
 )  # fmt: skip
-
-Call = Callable[[Compiler, list[Typed], exp.Anonymous, Place], Typed]
-
 
 IN_GRAMMAR = frozenset(
     "ADDDATE ASCII COALESCE CURDATE CURTIME DATABASE DATE DATE_ADD DATE_SUB DAY FORMAT HOUR IF INSERT "
@@ -92,18 +98,6 @@ def call(c: Compiler, node: exp.Anonymous, at: Place) -> Typed:
     return plain(name, [c.expression(one, at) for one in node.expressions])
 
 
-def plain(name: str, arguments: list[Typed]) -> Typed:
-    """A call of a function that depends on nothing but values."""
-    function = FUNCTIONS[name]
-    letters = function.signature.replace("?", "")
-    last = letters.rstrip("*")[-1:] or "d"
-    parts = []
-    for place, one in enumerate(arguments):
-        letter = (letters[place] if place < len(letters) and letters[place] != "*" else last).lower()
-        parts.append(text(one) if letter == "s" else number(one) if letter in "in" else one.sql)
-    return Typed(f"f_{name.lower()}({', '.join(parts)})", function.result)
-
-
 def _values(c: Compiler, node: exp.Anonymous, at: Place) -> Typed:
     new = at.scope.aliases.get("new row")
     name = node.expressions[0].name if node.expressions else ""
@@ -145,7 +139,8 @@ def _extreme(name: str) -> Call:
     return emit
 
 
-def _interval_of(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
+def interval_of(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
+    """`INTERVAL(value, …)`: which of the others the value is below."""
     tests = [f"({number(arguments[0])} < {number(one)})" for one in arguments[1:]]
     parts = " ".join(f"WHEN {test} THEN {place}" for place, test in enumerate(tests))
     first = arguments[0].sql
@@ -219,90 +214,6 @@ def _uuid(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -
     return Typed("m_uuid()", T_STRING)
 
 
-# -- dates ----------------------------------------------------------------------------------------------
-
-
-def _now(kind: Type, sql: str) -> Call:
-    def emit(c: Compiler, arguments: list[Typed], node: Any, at: Place) -> Typed:
-        return Typed(sql, kind)
-
-    return emit
-
-
-def _date(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    return Typed(f"m_date({arguments[0].sql})", T_DATE)
-
-
-def _time(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    return Typed(f"m_time({arguments[0].sql})", T_TIME)
-
-
-def _timestamp(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    sql = f"m_datetime({arguments[0].sql})"
-    return Typed(f"m_shift_clock({sql}, {arguments[1].sql}, 1)" if len(arguments) == 2 else sql, T_DATETIME)
-
-
-def _str_to_date(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    pattern = arguments[1].literal
-    kind = kind_of(pattern) if isinstance(pattern, str) else DATETIME
-    return Typed(f"m_str_to_date({text(arguments[0])}, {text(arguments[1])}, '{kind}')", Type(kind))
-
-
-def _add(sign: int) -> Call:
-    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-        value, step = c.expression(node.expressions[0], at), node.expressions[1]
-        if isinstance(step, exp.Interval):
-            return shifted(c, value, step, sign, at)
-        if str(node.this).upper() not in ("ADDDATE", "SUBDATE"):
-            raise syntax(node)
-        return shifted(c, value, exp.Interval(this=step.copy(), unit=exp.var("DAY")), sign, at)
-
-    return emit
-
-
-def _add_clock(sign: int) -> Call:
-    def emit(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-        kind = arguments[0].type.kind
-        result = T_TIME if kind == TIME else T_DATETIME if kind in (DATE, DATETIME) else T_STRING
-        return Typed(f"m_shift_clock({arguments[0].sql}, {arguments[1].sql}, {sign})", result)
-
-    return emit
-
-
-def _unit(node: Any) -> str:
-    unit = str(node.name or node.this).upper()
-    return unit[8:] if unit.startswith("SQL_TSI_") else unit
-
-
-UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
-
-
-def _timestamp_diff(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    unit = _unit(node.expressions[0])
-    if unit not in UNITS:
-        raise syntax(node)
-    first, second = (c.expression(one, at) for one in node.expressions[1:])
-    return Typed(f"m_difference({first.sql}, {second.sql}, '{unit}')", T_INT)
-
-
-def _timestamp_add(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    unit = _unit(node.expressions[0])
-    if unit not in UNITS:
-        raise syntax(node)
-    step = exp.Interval(this=node.expressions[1].copy(), unit=exp.var(unit))
-    return shifted(c, c.expression(node.expressions[2], at), step, 1, at)
-
-
-def _unix_timestamp(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    return Typed(f"f_unix_timestamp({arguments[0].sql if arguments else 'm_now()'})", T_INT)
-
-
-def _from_unixtime(c: Compiler, arguments: list[Typed], node: exp.Anonymous, at: Place) -> Typed:
-    if len(arguments) == 2:
-        return plain("FROM_UNIXTIME_FORMAT", arguments)
-    return plain("FROM_UNIXTIME", arguments)
-
-
 # -- the session ------------------------------------------------------------------------------------------
 
 
@@ -331,7 +242,7 @@ SPECIAL: dict[str, tuple[int, int, Call, bool]] = {
     "NULLIF": (2, 2, _nullif, False),
     "GREATEST": (2, NEVER, _extreme("MAX"), False),
     "LEAST": (2, NEVER, _extreme("MIN"), False),
-    "INTERVAL": (2, NEVER, _interval_of, False),
+    "INTERVAL": (2, NEVER, interval_of, False),
     "ROUND": (1, 2, _round("m_round"), False),
     "TRUNCATE": (2, 2, _round("m_truncate"), False),
     "CEIL": (1, 1, _step("m_ceil"), False),
@@ -342,28 +253,28 @@ SPECIAL: dict[str, tuple[int, int, Call, bool]] = {
     "HEX": (1, 1, _hex, False),
     "RAND": (0, 1, _rand, False),
     "UUID": (0, 0, _uuid, False),
-    "LOAD_FILE": (1, 1, _now(T_STRING, "NULL"), False),
+    "LOAD_FILE": (1, 1, now(T_STRING, "NULL"), False),
     "SLEEP": (1, 1, _sleep, False),
-    "BENCHMARK": (2, 2, _now(T_INT, "0"), False),
+    "BENCHMARK": (2, 2, now(T_INT, "0"), False),
     "ELT": (2, NEVER, _elt, False),
-    "NOW": (0, 1, _now(T_DATETIME, "m_now()"), False),
-    "UTC_TIMESTAMP": (0, 1, _now(T_DATETIME, "m_now()"), False),
-    "CURDATE": (0, 0, _now(T_DATE, "m_date(m_now())"), False),
-    "UTC_DATE": (0, 0, _now(T_DATE, "m_date(m_now())"), False),
-    "CURTIME": (0, 1, _now(T_TIME, "m_time(m_now())"), False),
-    "UTC_TIME": (0, 1, _now(T_TIME, "m_time(m_now())"), False),
-    "DATE": (1, 1, _date, False),
-    "TIME": (1, 1, _time, False),
-    "TIMESTAMP": (1, 2, _timestamp, False),
-    "STR_TO_DATE": (2, 2, _str_to_date, False),
-    "DATE_ADD": (2, 2, _add(1), True),
-    "DATE_SUB": (2, 2, _add(-1), True),
-    "ADDTIME": (2, 2, _add_clock(1), False),
-    "SUBTIME": (2, 2, _add_clock(-1), False),
-    "TIMESTAMPDIFF": (3, 3, _timestamp_diff, True),
-    "TIMESTAMPADD": (3, 3, _timestamp_add, True),
-    "UNIX_TIMESTAMP": (0, 1, _unix_timestamp, False),
-    "FROM_UNIXTIME": (1, 2, _from_unixtime, False),
+    "NOW": (0, 1, now(T_DATETIME, "m_now()"), False),
+    "UTC_TIMESTAMP": (0, 1, now(T_DATETIME, "m_now()"), False),
+    "CURDATE": (0, 0, now(T_DATE, "m_date(m_now())"), False),
+    "UTC_DATE": (0, 0, now(T_DATE, "m_date(m_now())"), False),
+    "CURTIME": (0, 1, now(T_TIME, "m_time(m_now())"), False),
+    "UTC_TIME": (0, 1, now(T_TIME, "m_time(m_now())"), False),
+    "DATE": (1, 1, date, False),
+    "TIME": (1, 1, time_of_day, False),
+    "TIMESTAMP": (1, 2, timestamp, False),
+    "STR_TO_DATE": (2, 2, str_to_date, False),
+    "DATE_ADD": (2, 2, add(1), True),
+    "DATE_SUB": (2, 2, add(-1), True),
+    "ADDTIME": (2, 2, add_clock(1), False),
+    "SUBTIME": (2, 2, add_clock(-1), False),
+    "TIMESTAMPDIFF": (3, 3, timestamp_diff, True),
+    "TIMESTAMPADD": (3, 3, timestamp_add, True),
+    "UNIX_TIMESTAMP": (0, 1, unix_timestamp, False),
+    "FROM_UNIXTIME": (1, 2, from_unixtime, False),
     "DATABASE": (0, 0, _constant(lambda c: c.database), False),
     "VERSION": (0, 0, _constant(lambda c: "8.0.36"), False),
     "USER": (0, 0, _constant(lambda c: "agent@localhost"), False),
@@ -384,109 +295,3 @@ rule(exp.CurrentDate)(_bare("CURDATE"))
 rule(exp.CurrentTime)(_bare("CURTIME"))
 rule(exp.CurrentTimestamp, exp.CurrentDatetime, exp.Localtime, exp.Localtimestamp)(_bare("NOW"))
 rule(exp.CurrentUser)(_bare("USER"))
-
-
-# -- functions with a grammar of their own ------------------------------------------------------------------
-
-
-@rule(exp.Cast, exp.Convert)
-def cast(c: Compiler, node: exp.Cast, at: Place) -> Typed:
-    """CAST, CONVERT and BINARY."""
-    value = c.expression(node.this, at)
-    to = node.args["to"]
-    name = to.this.name if isinstance(to, exp.DataType) and to.this is not None else ""
-    sizes = sizes_of(to)
-    if name in ("BIGINT", "UBIGINT"):
-        unsigned = name == "UBIGINT"
-        flag = int(unsigned)
-        if value.type.kind == INT and value.type.unsigned == unsigned:
-            return value
-        inner = value.sql if value.type.kind in (STRING, INT, NULL) else number(value)
-        return Typed(f"m_whole({inner}, {flag})", Type(INT, unsigned=unsigned))
-    if name in ("DECIMAL", "UDECIMAL"):
-        digits = sizes[0] if sizes else 10
-        scale = sizes[1] if len(sizes) > 1 else 0
-        check_decimal(digits, scale, "")
-        inner = value.sql if value.type.kind == STRING else number(value)
-        return Typed(f"m_decimal({inner}, {digits}, {scale})", decimal_type(scale))
-    if name in ("DOUBLE", "FLOAT"):
-        return Typed(f"CAST({number(value)} AS REAL)", T_DOUBLE)
-    if name in ("CHAR", "NCHAR", "CHARACTER_SET"):
-        sql = text(value)
-        return Typed(f"f_left({sql}, {sizes[0]})" if sizes else sql, T_STRING)
-    if name in ("BINARY", "VARBINARY"):
-        return Typed(text(value), Type(STRING, exact=True, raw=True))
-    if name == "DATE":
-        return Typed(value.sql if value.type.kind == DATE else f"m_date({value.sql})", T_DATE)
-    if name in ("DATETIME", "TIMESTAMP"):
-        return Typed(
-            f"m_datetime({value.sql}, {sizes[0] if sizes else 0})", Type(DATETIME, sizes[0] if sizes else 0)
-        )
-    if name == "TIME":
-        return Typed(f"m_time({value.sql}, {sizes[0] if sizes else 0})", Type(TIME, sizes[0] if sizes else 0))
-    if name == "YEAR":
-        return Typed(f"m_whole({number(value)}, 0)", T_INT)
-    if name == "JSON":
-        return Typed(text(value), T_STRING)
-    raise syntax(to, str(to.sql("mysql")))
-
-
-@rule(exp.Interval)
-def which(c: Compiler, node: exp.Interval, at: Place) -> Typed:
-    """INTERVAL(value, …), which looks like an interval to a grammar."""
-    inner = node.this
-    if node.args.get("unit") is not None or not isinstance(inner, exp.Tuple):
-        raise syntax(node)
-    return _interval_of(
-        c, [c.expression(one, at) for one in inner.expressions], exp.Anonymous(this="INTERVAL"), at
-    )
-
-
-@rule(exp.Extract)
-def extract(c: Compiler, node: exp.Extract, at: Place) -> Typed:
-    """EXTRACT(unit FROM value)."""
-    unit = str(node.this.name or node.this).upper()
-    if unit not in COMPOUND and unit not in UNITS:
-        raise syntax(node, unit)
-    return Typed(f"m_extract({c.expression(node.expression, at).sql}, {quoted(unit)})", T_INT)
-
-
-@rule(exp.Substring)
-def substring(c: Compiler, node: exp.Substring, at: Place) -> Typed:
-    """SUBSTRING, also with FROM and FOR."""
-    parts = [node.this, node.args.get("start"), node.args.get("length")]
-    if parts[0] is None or parts[1] is None:
-        raise syntax(node, ")")
-    return plain("SUBSTRING", [c.expression(one, at) for one in parts if one is not None])
-
-
-@rule(exp.Trim)
-def trim(c: Compiler, node: exp.Trim, at: Place) -> Typed:
-    """TRIM, also of other marks and of one side."""
-    value, mark = node.this, node.args.get("expression")
-    side = str(node.args.get("position") or "BOTH").upper()
-    found = text(c.expression(mark, at)) if mark is not None else "' '"
-    return Typed(f"m_trim({text(c.expression(value, at))}, {found}, '{side}')", T_STRING)
-
-
-@rule(exp.StrPosition)
-def position(c: Compiler, node: exp.StrPosition, at: Place) -> Typed:
-    """POSITION(part IN text)."""
-    parts = [node.args["substr"], node.this, node.args.get("position")]
-    return plain("LOCATE", [c.expression(one, at) for one in parts if one is not None])
-
-
-@rule(exp.MatchAgainst)
-def match_against(c: Compiler, node: exp.MatchAgainst, at: Place) -> Typed:
-    """MATCH … AGAINST, for which there is no index."""
-    for one in node.expressions:
-        c.expression(one, at)
-    raise DatabaseError(1191, "Can't find FULLTEXT index matching the column list")
-
-
-@rule(exp.Chr)
-def char(c: Compiler, node: exp.Chr, at: Place) -> Typed:
-    """CHAR(65, 66 USING utf8mb4): bytes where no USING stands."""
-    parts = ", ".join(c.expression(one, at).sql for one in node.expressions)
-    raw = not node.args.get("charset")
-    return Typed(f"m_char({parts})", Type(STRING, exact=raw, raw=raw))

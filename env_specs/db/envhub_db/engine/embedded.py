@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import random
 import sqlite3
-import tempfile
 import time
 import zlib
 from collections import OrderedDict
@@ -16,14 +14,15 @@ from typing import Any
 
 from .catalog import Catalog, StoredTable, TableColumn, parse_type
 from .compiling import Compiler, Session
-from .connection import connect, unguarded
+from .connection import connect
 from .contract import Result, Settings, Table, Value
 from .dates import datetime_text
 from .errors import DatabaseError
+from .images import image_of, load
 from .limits import Limits
 from .parsing import LONGEST_KEPT, parse
+from .places import make
 from .running import running
-from .schema import make
 from .statements import Direct, Plan, Select, plan
 from .storing import fitted
 from .types import T_STRING, Type, shown
@@ -318,7 +317,7 @@ class EmbeddedDatabase:
             "name": self.name,
         }
         text = json.dumps(head).encode()
-        return zlib.compress(len(text).to_bytes(4, "big") + text + _image(self._connection), 1)
+        return zlib.compress(len(text).to_bytes(4, "big") + text + image_of(self._connection), 1)
 
     def restore(self, snapshot: bytes) -> None:
         """Become what a snapshot holds."""
@@ -326,7 +325,7 @@ class EmbeddedDatabase:
         size = int.from_bytes(data[:4], "big")
         head = json.loads(data[4 : 4 + size])
         self.rollback()
-        _load(self._connection, data[4 + size :])
+        load(self._connection, data[4 + size :])
         self._take(head)
 
     def _take(self, head: Any) -> None:
@@ -355,48 +354,6 @@ class EmbeddedDatabase:
     def close(self) -> None:
         """Let go of everything."""
         self._connection.close()
-
-
-def _image(connection: sqlite3.Connection) -> bytes:
-    """SQLite's own image of a database in memory."""
-    if hasattr(connection, "serialize"):
-        with unguarded(connection):
-            return bytes(connection.serialize())
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "image")
-        copy = sqlite3.connect(path, isolation_level=None)
-        _copy(connection, copy)
-        copy.close()
-        with open(path, "rb") as file:
-            return file.read()
-
-
-def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
-    """Copy tables row by row: SQLite's backup waits for the end of a transaction on the source."""
-    target.execute("BEGIN")
-    for name, sql in source.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall():
-        target.execute(sql)
-        rows = source.execute(f"SELECT * FROM {name} ORDER BY rowid").fetchall()
-        if rows:
-            target.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    target.execute("COMMIT")
-
-
-def _load(connection: sqlite3.Connection, image: bytes) -> None:
-    """Fill a database from an image."""
-    if hasattr(connection, "deserialize"):
-        source = sqlite3.connect(":memory:")
-        source.deserialize(image)
-        source.backup(connection)
-        source.close()
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "image")
-        with open(path, "wb") as file:
-            file.write(image)
-        source = sqlite3.connect(path)
-        source.backup(connection)
-        source.close()
 
 
 class EmbeddedEngine:

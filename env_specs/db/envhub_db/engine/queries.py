@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlglot import exp
 
 from .aggregated import aggregates_in
 from .compiling import Compiler, Place, Query, Typed, collated, converted, keyed, rule, syntax, truth
 from .errors import DatabaseError
-from .operators import alias
 from .scope import Field, Scope, Source
+from .sorting import Item, determined, group_keys, item_value, limit_clause, sort_key_sql
 from .sources import from_clause
 from .types import NULL, STRING, T_INT, T_STRING, Type, merged
 
 SETS = (exp.Union, exp.Except, exp.Intersect)
-
-
-class Item(NamedTuple):
-    """One column of a select list: its name, its node, or what it is already where a star gave it."""
-
-    name: str
-    node: Any
-    field: Field | None = None
 
 
 def query(c: Compiler, node: Any, parent: Scope | None) -> Query:
@@ -61,30 +53,14 @@ def _outer(c: Compiler, inner: Query, order: Any, limit: Any, offset: Any, paren
     ]
     scope.sources = [Source("", fields)]
     keys = [
-        _sort_key(c, one, [Item(f.name, None, f) for f in fields], scope, Place(scope, "order clause"))
+        sort_key_sql(c, one, [Item(f.name, None, f) for f in fields], scope, Place(scope, "order clause"))
         for one in (order.expressions if order else [])
     ]
     tail = f" ORDER BY {', '.join(keys)}" if keys else ""
-    tail += _limit(limit, offset)
+    tail += limit_clause(limit, offset)
     return Query(
         f"SELECT * FROM ({inner.sql}) AS {name}{tail}", inner.names, inner.types, limited=limit is not None
     )
-
-
-def _limit(limit: Any, offset: Any) -> str:
-    def whole(node: Any) -> int:
-        value = node.expression if isinstance(node, (exp.Limit, exp.Offset)) else node
-        if not isinstance(value, exp.Literal) or value.args.get("is_string") or not str(value.this).isdigit():
-            raise syntax(node, value.sql("mysql") if isinstance(value, exp.Expression) else "")
-        return min(int(str(value.this)), (1 << 63) - 1)
-
-    if limit is None:
-        if offset is not None:
-            raise syntax(offset)
-        return ""
-    if not isinstance(limit, exp.Limit):
-        raise syntax(limit)
-    return f" LIMIT {whole(limit)}" + (f" OFFSET {whole(offset)}" if offset is not None else "")
 
 
 # -- WITH -----------------------------------------------------------------------------------------------
@@ -242,7 +218,7 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
 
     group, having, order = node.args.get("group"), node.args.get("having"), node.args.get("order")
     ordered = order.expressions if order is not None else []
-    keys, rollup = _group_keys(c, group, items, scope)
+    keys, rollup = group_keys(c, group, items, scope)
     aggregated = any(aggregates_in(item.node) for item in items if item.node is not None)
     aggregated = (
         aggregated
@@ -251,9 +227,9 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
     )
     if keys or aggregated:
         scope.grouped, scope.keys = True, [one.sql for one in keys]
-        scope.determined = _determined(scope, [one.sql for one in keys])
+        scope.determined = determined(scope, [one.sql for one in keys])
     at = Place(scope, "field list", aggregates=True, windows=True)
-    values = [_item(c, item, at) for item in items]
+    values = [item_value(c, item, at) for item in items]
     test = ""
     scope.listed = [
         item.name.lower() for item in items if item.field is not None or isinstance(item.node, exp.Column)
@@ -264,7 +240,7 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
             conditions.append(test)
             test = ""
     sorting = [
-        _sort_key(c, one, items, scope, Place(scope, "order clause", aggregates=True, windows=True))
+        sort_key_sql(c, one, items, scope, Place(scope, "order clause", aggregates=True, windows=True))
         for one in ordered
     ]
     distinct = node.args.get("distinct")
@@ -292,108 +268,12 @@ def select(c: Compiler, node: exp.Select, parent: Scope | None) -> Query:
             return _outer(c, whole, order, node.args.get("limit"), node.args.get("offset"), parent)
     single = scope.grouped and not keys
     return Query(
-        head + body + _limit(limit, offset),
+        head + body + limit_clause(limit, offset),
         names,
         types,
         limited=limit is not None,
         single=single or not scope.sources,
     )
-
-
-def _item(c: Compiler, item: Item, at: Place) -> Typed:
-    if item.field is None:
-        return c.expression(item.node, at)
-    column = exp.column(
-        exp.to_identifier(item.field.name),
-        table=exp.to_identifier(item.field.source) if item.field.source else None,
-    )
-    if at.scope.grouped:
-        return c.expression(column, at)
-    return Typed(item.field.sql, item.field.type)
-
-
-def _determined(scope: Scope, keys: list[str]) -> bool:
-    """Whether every column hangs on what is grouped by: the tables' whole primary keys are there."""
-    for source in scope.sources:
-        primary = source.table.primary if source.table is not None else None
-        if primary is None:
-            return False
-        by_name = {field.name.lower(): field.sql for field in source.fields}
-        if not all(by_name[column.lower()] in keys for column in primary.columns):
-            return False
-    return bool(scope.sources) and bool(keys)
-
-
-def _by_place(node: Any) -> int | None:
-    if isinstance(node, exp.Literal) and not node.args.get("is_string") and str(node.this).isdigit():
-        return int(str(node.this))
-    return None
-
-
-def _group_keys(c: Compiler, group: Any, items: list[Item], scope: Scope) -> tuple[list[Typed], bool]:
-    if group is None:
-        return [], False
-    at = Place(scope, "group statement")
-    keys = []
-    for one in group.expressions:
-        place = _by_place(one)
-        if place is not None:
-            if not 1 <= place <= len(items):
-                raise DatabaseError(1054, f"Unknown column '{place}' in 'group statement'")
-            item = items[place - 1]
-            if item.node is not None and aggregates_in(item.node):
-                raise DatabaseError(1056, f"Can't group on '{item.name}'")
-            keys.append(_item(c, item, at))
-            continue
-        if isinstance(one, exp.Column) and not one.table and scope.local(one.name, "", at.clause) is None:
-            target = scope.aliases.get(one.name.lower())
-            if target is not None and aggregates_in(target):
-                raise DatabaseError(1056, f"Can't group on '{one.name}'")
-            found = alias(c, one.name, at)
-            keys.append(found if found is not None else c.expression(one, at))
-            continue
-        keys.append(c.expression(one, at))
-    return keys, bool(group.args.get("rollup"))
-
-
-def _sort_key(c: Compiler, one: exp.Ordered, items: list[Item], scope: Scope, at: Place) -> str:
-    node = one.this
-    place = _by_place(node)
-    if place is not None:
-        if not 1 <= place <= len(items):
-            raise DatabaseError(1054, f"Unknown column '{place}' in 'order clause'")
-        value = _item(c, items[place - 1], at)
-    elif (
-        isinstance(node, exp.Column)
-        and not node.table
-        and any(item.name.lower() == node.name.lower() for item in items)
-    ):
-        item = next(item for item in items if item.name.lower() == node.name.lower())
-        value = _item(c, item, at)
-    else:
-        value = c.expression(_unaliased(c, node, items, scope), at)
-    return keyed(value) + (" DESC" if one.args.get("desc") else "")
-
-
-def _unaliased(c: Compiler, node: Any, items: list[Item], scope: Scope) -> Any:
-    """An expression with the aliases in it replaced by what they stand for, where they are no columns."""
-    names: dict[str, Any] = {item.name.lower(): item.node for item in items if item.node is not None}
-
-    def swap(one: Any) -> Any:
-        if (
-            isinstance(one, exp.Column)
-            and not one.table
-            and one.name.lower() in names
-            and scope.local(one.name, "", "order clause") is None
-        ):
-            if aggregates_in(names[one.name.lower()]):
-                raise DatabaseError(
-                    1247, f"Reference '{one.name}' not supported (reference to group function)"
-                )
-            return exp.Paren(this=names[one.name.lower()].copy())
-        return one
-
-    return node.transform(swap)
 
 
 def _with_rollup(c: Compiler, node: exp.Select, parent: Scope | None) -> str:

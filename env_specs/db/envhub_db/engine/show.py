@@ -9,8 +9,8 @@ from .compiling import Compiler
 from .contract import Result
 from .errors import DatabaseError
 from .information import default_text, index_rows, key_mark
-from .parsing import Words
 from .patterns import like
+from .plain import Words
 from .sources import missing, refused
 from .variables import SWITCHES, VARIABLES, mode
 

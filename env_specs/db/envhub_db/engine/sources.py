@@ -7,9 +7,9 @@ from typing import Any
 from sqlglot import exp
 
 from .catalog import StoredTable
+from .comparisons import compared
 from .compiling import Compiler, Place, Typed, syntax, truth
 from .errors import DatabaseError
-from .operators import compared
 from .scope import Field, Scope, Source
 
 

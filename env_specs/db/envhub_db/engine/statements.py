@@ -6,12 +6,15 @@ from typing import Any, Callable, NamedTuple, Protocol, Union
 
 from sqlglot import exp
 
-from . import calls, queries, schema  # noqa: F401 - calls and queries hold rules
-from .changes import Delete, Insert, Update
+from . import calls, choices, columns, comparisons, forms, operators, queries, schema  # noqa: F401 - rules
+from .altering import alter
+from .changes import Delete, Update
 from .compiling import Compiler, syntax
 from .contract import Result
 from .errors import DatabaseError
-from .parsing import Parsed, Words
+from .inserts import Insert
+from .parsing import Parsed
+from .plain import Words
 from .show import describe_words, show
 from .types import Type
 from .variables import assign
@@ -47,7 +50,7 @@ Plan = Union[Select, Change, Direct]
 def _explained(c: Compiler, tree: exp.Expression) -> Plan:
     if isinstance(tree, QUERIES):
         queries.query(c, tree, None)
-    columns = (
+    heads = (
         "id",
         "select_type",
         "table",
@@ -79,7 +82,7 @@ def _explained(c: Compiler, tree: exp.Expression) -> Plan:
         )
         for table in tables
     ]
-    return Direct(lambda db: Result(columns, rows))
+    return Direct(lambda db: Result(heads, rows))
 
 
 def _words(c: Compiler, words: Words) -> Plan:
@@ -154,7 +157,7 @@ def plan(c: Compiler, tree: Parsed) -> Plan:
         return Delete(c, tree)
     kinds: dict[Any, Callable[..., Result]] = {
         exp.Create: schema.create,
-        exp.Alter: schema.alter,
+        exp.Alter: alter,
         exp.Drop: schema.drop,
         exp.TruncateTable: schema.truncate,
     }

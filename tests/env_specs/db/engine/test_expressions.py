@@ -139,3 +139,9 @@ def test_a_query_gives_what_mysql_gives(sql: str) -> None:
     database = EmbeddedEngine().open([Table("t 1", columns, ROWS)])
     for _ in range(2):  # the second time the compiled statement is kept
         assert database.execute(sql).rows == QUERIES[sql]
+
+
+def test_large_numbers_without_a_sign_are_large() -> None:
+    database = EmbeddedEngine().open([Table("t", [Column("a")], [("-1",), ("5",), ("0",)])])
+    sql = "SELECT CAST(a AS UNSIGNED) AS u FROM t WHERE CAST(a AS UNSIGNED) > 0 ORDER BY u DESC"
+    assert database.execute(sql).rows == [(18446744073709551615,), (5,)]
