@@ -9,7 +9,7 @@ import resource
 import signal
 import socket
 import stat
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from . import child, look, messages, packing, view
 from .rest import Rest
@@ -86,16 +86,10 @@ class Helpers:
         """Counts what has been written so far to what checks run."""
 
         def work() -> None:
-            status = 0
-            try:
-                if self._base is not None:
-                    self._base.seal()
-            except OSError as error:
-                status = error.errno or errno.EIO
-            finally:
-                os._exit(status)
+            if self._base is not None:
+                self._base.seal()
 
-        self._fork(order["id"], work)
+        self._fork(order["id"], lambda: _end_with_errno(work))
 
     def copy(self, order: dict[str, Any], files: list[int]) -> None:
         """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
@@ -103,17 +97,10 @@ class Helpers:
         last = self._rest.last_pid
 
         def work() -> None:
-            status = errno.EIO
-            try:
-                self._jailer.confine("root", self._capabilities)
-                copy(order, files[0])
-                status = 0
-            except OSError as error:
-                status = error.errno or errno.EIO
-            finally:
-                os._exit(status)
+            self._jailer.confine("root", self._capabilities)
+            copy(order, files[0])
 
-        self._fork(order["id"], work)
+        self._fork(order["id"], lambda: _end_with_errno(work))
         if order["do"] == "save":
             self._rest.last_pid = last
         os.close(files[0])
@@ -170,6 +157,18 @@ class Helpers:
             pass
         self.drains.discard(output)
         os.close(output)
+
+
+def _end_with_errno(work: Callable[[], None]) -> NoReturn:
+    """Does some work and ends this process; its exit code says how that went."""
+    status = errno.EIO
+    try:
+        work()
+        status = 0
+    except OSError as error:
+        status = error.errno or errno.EIO
+    finally:
+        os._exit(status)
 
 
 def _read_file(order: dict[str, Any], pipe: int) -> None:
