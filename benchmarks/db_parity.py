@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "env_specs" / "db")]
 
 from db_server import missing, server  # noqa: E402
-from envhub_db.engine import Column, DatabaseError, EmbeddedEngine, Settings, Table  # noqa: E402
+from envhub_db.engine import Column, DatabaseError, EmbeddedEngine, Limits, Settings, Table  # noqa: E402
 
 CORPUS = ROOT / "benchmarks" / "db_corpus"
 HALVES = ("developed", "held")
@@ -219,7 +219,7 @@ class Embedded:
     """The embedded engine, in the same form."""
 
     def __init__(self) -> None:
-        self._engine = EmbeddedEngine(Settings(commit_each=False))
+        self._engine = EmbeddedEngine(Settings(commit_each=False), Limits(seconds=60.0))
         self._database: Any = None
 
     def open(self, table: Table) -> None:

@@ -80,7 +80,7 @@ class EnvPlan:
     Attributes:
         served: The spec and its settings.
         replicas: How many environments live at once.
-        workers: How many processes host them; None means one a core.
+        workers: How many processes host them; None means one a core, or what the spec asks for.
         isolation: What it is to run in.
     """
 
@@ -134,7 +134,7 @@ def envs_to_serve(
         envs: The `--env` arguments; one that repeats an entry of the file changes its replicas.
         assignments: The `--set` arguments; they win over the file.
         replicas: Of an environment for which nothing says how many.
-        workers: Likewise; None means one a core.
+        workers: Likewise; None as above.
         isolations: The `--isolation` arguments; they win over the file.
 
     Raises:

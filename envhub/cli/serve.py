@@ -30,7 +30,10 @@ def serve(
     ] = None,
     replicas: Annotated[int, typer.Option(metavar="N", min=1, help="Replicas where --env does not say.")] = 1,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes an environment; default one a core.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Processes an environment; default one a core, or as the spec asks."
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="SPEC.KEY=VALUE", help="A setting of a spec.")

@@ -14,7 +14,7 @@ class PoolPlan:
     Attributes:
         served: The spec and its settings.
         replicas: How many environments live at once.
-        workers: How many processes host them; None means one a core.
+        workers: How many processes host them; None means one a core, or what the spec asks for.
     """
 
     served: ServedSpec

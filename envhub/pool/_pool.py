@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import math
 import os
 from collections import Counter, deque
 from collections.abc import Coroutine
@@ -77,7 +78,8 @@ class Pool:
     Args:
         served: The spec and its settings.
         replicas: How many environments live at once.
-        workers: How many processes host them; default one a core, and never more than replicas.
+        workers: How many processes host them, never more than replicas; default one a core, or more where the
+            spec says how many replicas may share one.
         max_queue: How many callers may wait for a replica.
         care: How much a worker may hold, and when it is replaced.
     """
@@ -97,7 +99,8 @@ class Pool:
         """Set when `description` is there, or never will be."""
         self.description: dict[str, Any] = {}
         """What the environment says of itself: spaces, splits, data (see `envhub.worker.host`)."""
-        count = min(replicas, workers or len(os.sched_getaffinity(0)))
+        shared = served.spec.replicas_per_worker or replicas
+        count = min(replicas, workers or max(len(os.sched_getaffinity(0)), math.ceil(replicas / shared)))
         self.step_times = Times()
         """How long steps took from the hub's point of view: in line, on the way, in the environment."""
         self.environment_times = Times()

@@ -40,6 +40,7 @@ def load(folder: Path) -> Spec:
         path=folder,
         fork=root.value("fork", bool, True),
         replayable=root.value("replayable", bool, True),
+        replicas_per_worker=_replicas_per_worker(root),
         config=config,
         action=_channel(root, "action"),
         observation=_channel(root, "observation"),
@@ -51,6 +52,13 @@ def load(folder: Path) -> Spec:
     )
     root.finish()
     return spec
+
+
+def _replicas_per_worker(root: Table) -> int | None:
+    most = root.optional("replicas_per_worker", int)
+    if most is not None and most < 1:
+        raise root.fail("replicas_per_worker", f"{most} must be at least 1")
+    return most
 
 
 def _matching(table: Table, key: str, pattern: re.Pattern[str], form: str) -> str:

@@ -127,6 +127,8 @@ class Spec:
         fork: Whether a template may fork workers after it has loaded what they share.
         replayable: Whether the same seed, task and actions lead to the same point, so that an episode can go
             on in another worker when its own dies.
+        replicas_per_worker: How many may share a worker, which plays one step at a time, where nobody says
+            how many workers there are; None: any number.
         config: The settings by name.
         open_config: Whether settings beyond `config` are passed on to the entry point as well.
         action: What a step takes.
@@ -145,6 +147,7 @@ class Spec:
     path: Path | None = None
     fork: bool = True
     replayable: bool = True
+    replicas_per_worker: int | None = None
     config: Mapping[str, ConfigKey] = field(default_factory=dict)
     open_config: bool = False
     action: Channel = Channel()

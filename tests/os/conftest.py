@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "env_specs" / "os")
 from envhub_os import OSEnv
 from envhub_os.errors import InvalidOptions
 from envhub_os.expert import Expert
-from envhub_os.sandbox import Refused, Sandbox, Settings, report
+from envhub_os.sandbox import Sandbox, Settings, report
 
 Answer = Callable[[OSEnv, str], float]
 
@@ -22,7 +22,7 @@ def machine() -> None:
     """Skips where there can be no sandbox, or none with the programs and the accounts that tasks need."""
     try:
         OSEnv()
-    except (Refused, InvalidOptions) as error:
+    except InvalidOptions as error:
         pytest.skip(str(error))
     if report(Settings()).ids == "single":
         pytest.skip(

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +13,32 @@ import pytest
 
 from envhub_sdk import Hub, ReplayDiverged
 
+from ..hubs import Mortal
+
 pytestmark = pytest.mark.e2e
 
 TASK = {"task": {"id": "files-find-text-0"}}
 
 
-def kill_worker(hub: Any, processes: Any, wait_until: Any) -> None:
+def kill_worker(hub: Mortal, processes: Any, wait_until: Any) -> None:
     """Kill the hub's one worker."""
     (template,) = processes.children(hub.pid)
     wait_until(lambda: len(processes.children(template)) == 1)
     os.kill(*processes.children(template), signal.SIGKILL)
 
 
-@pytest.fixture
-def serve(machine: None, mortal: Callable[..., Any]) -> Callable[..., Any]:
-    """Start a hub with one worker of the environment."""
-    return lambda *arguments: mortal("--env", "os=4", "--workers", "1", *arguments)
+@pytest.fixture(scope="module")
+def hub(machine: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
+    """A hub with one worker of the environment."""
+    state = tmp_path_factory.mktemp("state")
+    hub = Mortal("--env", "os=4", "--workers", "1", "--state-dir", str(state))
+    yield hub
+    hub.kill()
 
 
 def test_an_episode_goes_on_after_its_worker_was_killed(
-    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any
+    hub: Mortal, bash: Callable[[str], str], processes: Any, wait_until: Any
 ) -> None:
-    hub = serve()
     with Hub(hub.url) as client, client.make("os") as env:
         env.reset(seed=1, options=TASK)
         env.step(bash("mkdir /tmp/made; cd /tmp/made; X=kept"))
@@ -45,9 +49,8 @@ def test_an_episode_goes_on_after_its_worker_was_killed(
 
 
 def test_jobs_and_process_ids_are_the_same_in_a_replay(
-    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any
+    hub: Mortal, bash: Callable[[str], str], processes: Any, wait_until: Any
 ) -> None:
-    hub = serve()
     with Hub(hub.url) as client, client.make("os") as env:
         env.reset(seed=1, options={"task": {"id": "processes-stop-one-0"}})  # whose setup waits in a loop
         for script in (
@@ -61,8 +64,8 @@ def test_jobs_and_process_ids_are_the_same_in_a_replay(
         assert "Terminated" not in env.step(bash("true"))[0]
 
 
-def test_forks_go_on_apart(serve: Any, bash: Callable[[str], str]) -> None:
-    with Hub(serve().url) as client, client.make("os") as env:
+def test_forks_go_on_apart(hub: Mortal, bash: Callable[[str], str]) -> None:
+    with Hub(hub.url) as client, client.make("os") as env:
         env.reset(seed=1, options=TASK)
         env.step(bash("cd /tmp; X=1"))
         one, other = env.fork(2)
@@ -72,24 +75,22 @@ def test_forks_go_on_apart(serve: Any, bash: Callable[[str], str]) -> None:
             assert one.step(bash("ls; echo $X"))[0].endswith("\n\none\n2\n")
 
 
-def test_the_expert_is_evaluated(serve: Any, tmp_path: Path) -> None:
-    hub = serve()
+def test_the_expert_is_evaluated(hub: Mortal, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "envhub", "eval", "--env", "os", "--hub", hub.url, "--policy", "expert"]
     done = subprocess.run(
-        [*command, "--split", "test", "--limit", "4", "--out", str(tmp_path / "run"), "--json"],
+        [*command, "--split", "test", "--limit", "2", "--out", str(tmp_path / "run"), "--json"],
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
     total = json.loads(done.stdout)["total"]
-    assert (total["episodes"], total["successes"]) == (4, 4), done.stdout
+    assert (total["episodes"], total["successes"]) == (2, 2), done.stdout
 
 
 def test_what_the_clock_decides_is_not_passed_over_in_silence(
-    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any
+    hub: Mortal, bash: Callable[[str], str], processes: Any, wait_until: Any
 ) -> None:
-    hub = serve()
     with Hub(hub.url) as client, client.make("os") as env:
         env.reset(seed=1, options=TASK)
         env.step(bash("date +%s%N"))
@@ -99,9 +100,8 @@ def test_what_the_clock_decides_is_not_passed_over_in_silence(
 
 
 def test_snapshots_of_machines_at_rest_are_native(
-    serve: Any, bash: Callable[[str], str], processes: Any, wait_until: Any, tmp_path: Any
+    hub: Mortal, bash: Callable[[str], str], processes: Any, wait_until: Any
 ) -> None:
-    hub = serve("--state-dir", str(tmp_path))
     with Hub(hub.url) as client, client.make("os") as env:
         env.reset(seed=1, options=TASK)
         shown = env.step(bash("date +%s%N; rm /usr/bin/xargs; cd /tmp; X=1"))[0]
@@ -119,8 +119,8 @@ def test_snapshots_of_machines_at_rest_are_native(
         assert env.step(bash("echo $X; ls"))[0].endswith("\n\n1\n")
 
 
-def test_snapshots_of_machines_that_do_more_are_replays(serve: Any, bash: Callable[[str], str]) -> None:
-    with Hub(serve().url) as client, client.make("os") as env:
+def test_snapshots_of_machines_that_do_more_are_replays(hub: Mortal, bash: Callable[[str], str]) -> None:
+    with Hub(hub.url) as client, client.make("os") as env:
         env.reset(seed=1, options=TASK)
         env.step(bash("cd /tmp; sleep 1000 & X=1"))
         point = env.snapshot()

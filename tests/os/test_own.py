@@ -57,7 +57,8 @@ def test_names_are_unique_and_stay_when_there_are_more(entries: list[Entry], tas
 def test_any_process_makes_the_same(tasks: list[Task]) -> None:
     program = (
         "from envhub_os import own\nlibrary = own.library(4, own.LEVELS)\n"
-        "print([entry.make() for split in ('train', 'validation', 'test') for entry in library.split(split)])"
+        "entries = [entry for split in ('train', 'validation', 'test') for entry in library.split(split)]\n"
+        "print([entry.make() for entry in entries[::3]])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -66,7 +67,7 @@ def test_any_process_makes_the_same(tasks: list[Task]) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == str(tasks)
+    assert done.stdout.strip() == str(tasks[::3])
 
 
 def test_a_list_says_nothing_of_the_answers(entries: list[Entry], tasks: list[Task]) -> None:

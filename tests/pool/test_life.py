@@ -1,6 +1,7 @@
 """Pools start, die in parts, come back, and leave nothing behind."""
 
 import asyncio
+import dataclasses
 import json
 import logging
 import os
@@ -55,6 +56,17 @@ async def test_replicas_spread_evenly_over_workers(start_pool: Any) -> None:
 
 async def test_there_are_never_more_workers_than_replicas(start_pool: Any) -> None:
     assert (await start_pool(replicas=2, workers=8)).status().workers == 2
+
+
+@pytest.mark.parametrize(
+    ("replicas", "workers", "expected"), [(8, None, 4), (7, None, 4), (8, 1, 1), (1, None, 1)]
+)
+def test_a_spec_says_how_many_replicas_may_share_a_worker(
+    replicas: int, workers: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    served = dataclasses.replace(find("echo"), replicas_per_worker=2).resolve()
+    assert Pool(served, replicas, workers).status().workers == expected
 
 
 def test_a_pool_of_nothing_is_refused() -> None:

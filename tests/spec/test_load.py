@@ -40,7 +40,8 @@ def test_a_minimal_spec_gets_the_documented_defaults(tmp_path: Path) -> None:
 
 def test_every_table_is_read(tmp_path: Path) -> None:
     text = MINIMAL.replace(
-        'entry_point = "envhub_maze:MazeEnv"', 'entry_point = "a.b:make"\nfork = false'
+        'entry_point = "envhub_maze:MazeEnv"',
+        'entry_point = "a.b:make"\nfork = false\nreplicas_per_worker = 4',
     ).replace(
         'description = "north or south"',
         'description = "north or south"\nspace = { type = "Text", max_length = 9 }',
@@ -71,7 +72,7 @@ sha256 = "HASH"
 source = "bundled"
 """.replace("HASH", "0" * 64)
     spec = load(write(tmp_path, text))
-    assert (spec.fork, spec.entry_point) == (False, "a.b:make")
+    assert (spec.fork, spec.replicas_per_worker, spec.entry_point) == (False, 4, "a.b:make")
     assert spec.action.space == {"type": "Text", "max_length": 9}
     assert spec.config == {
         "mode": ConfigKey("str", "easy", ("easy", "hard"), "how many walls"),
@@ -106,6 +107,7 @@ source = "bundled"
         ("[action]", "config = 1\n[action]", ["config: must be a table, not 1"]),
         ("[action]", "data = [1]\n[action]", ["data: must be an array of tables"]),
         ("[action]", "[[data]]\n[action]", ["data[0].source: missing"]),
+        ("[action]", "replicas_per_worker = 0\n[action]", ["replicas_per_worker: 0 must be at least 1"]),
         ("[action]", "[action", ["not TOML"]),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,19 +23,6 @@ FORMS = ("classic", "tools")
 
 _OPTIONS = ("task", "split")
 _READ_BYTES = 1 << 20
-
-
-@functools.cache
-def _try(settings: Settings, programs: tuple[str, ...], pid: int) -> None:
-    """Make a machine, once in a process, so that who can't have a good one is told before a reset."""
-    missing = "for name; do command -v $name > /dev/null || echo $name; done"
-    with Sandbox.start(settings) as sandbox:
-        found = sandbox.exec(["sh", "-c", missing, "sh", *programs]).stdout.decode().split()
-    if found:
-        raise InvalidOptions(
-            f"the machines have no {', '.join(found)}, which the tasks need: install them on this machine, "
-            "build a root file system that has them (envhub build os), or set rootfs to one"
-        )
 
 
 class OSEnv:
@@ -69,9 +55,9 @@ class OSEnv:
         cpus: Processors it may use.
 
     Raises:
-        InvalidOptions: A setting can't be used, or machines lack a program that the tasks need.
+        InvalidOptions: A setting can't be used, machines lack a program that the tasks need, or no safe
+            sandbox can be made here.
         DataError: See `load_shared`.
-        Refused: No safe sandbox can be made here, see `envhub_os.sandbox`.
     """
 
     def __init__(
@@ -123,7 +109,7 @@ class OSEnv:
             pids=pids,
             cpus=cpus,
         )
-        _try(self._settings, self._library.programs, os.getpid())
+        self._known = machine.probe(self._settings, self._library.programs, os.getpid())
         self._sandbox: Sandbox | None = None
         self._task: Task | None = None
 
@@ -166,7 +152,7 @@ class OSEnv:
             "digest": library.digest,
             "tasks": len(library),
             "rootfs": str(root.folder or HOST),
-            "note": root.words,
+            "note": root.words + self._known,
         }
 
     def reset(

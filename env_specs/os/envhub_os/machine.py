@@ -1,13 +1,14 @@
-"""Making a machine ready for a task: files, scripts, and what is typed into its shell."""
+"""Machines: whether they can be had, and making one ready for a task: files, scripts, what is typed."""
 
 from __future__ import annotations
 
+import functools
 import io
 import tarfile
 
-from envhub_os.errors import SetupFailed
+from envhub_os.errors import InvalidOptions, SetupFailed
 from envhub_os.judge import Deadline, run_script
-from envhub_os.sandbox import Completed, Sandbox
+from envhub_os.sandbox import Completed, Refused, Sandbox, Settings
 from envhub_os.task import File, Script, Task
 
 EPOCH = 1_709_251_200
@@ -15,6 +16,42 @@ EPOCH = 1_709_251_200
 
 _DAY = 86_400
 _SHOWN = 400
+
+_ONE_USER = (
+    "; these machines have a single user id, so tasks with other accounts fail: install uidmap, and give the "
+    "hub's user a range in /etc/subuid and /etc/subgid"
+)
+
+
+@functools.cache
+def probe(settings: Settings, programs: tuple[str, ...], pid: int) -> str:
+    """Make a machine, once in a process, so that who can't have a good one is told before a reset.
+
+    Args:
+        settings: What it is to be made of.
+        programs: Those it must have.
+        pid: This process, so that a fork makes one of its own.
+
+    Returns:
+        What is to be known of it, as the end of a sentence; mostly nothing.
+
+    Raises:
+        InvalidOptions: It lacks programs, or no safe one can be made.
+    """
+    missing = "for name; do command -v $name > /dev/null || echo $name; done"
+    try:
+        sandbox = Sandbox.start(settings)
+    except Refused as error:
+        raise InvalidOptions(str(error)) from error
+    with sandbox:
+        found = sandbox.exec(["sh", "-c", missing, "sh", *programs]).stdout.decode().split()
+        ids = sum(int(line.split()[2]) for line in sandbox.read("/proc/self/uid_map").splitlines())
+    if found:
+        raise InvalidOptions(
+            f"the machines have no {', '.join(found)}, which the tasks need: install them on this machine, "
+            "build a root file system that has them (envhub build os), or set rootfs to one"
+        )
+    return _ONE_USER if ids == 1 else ""
 
 
 def prepare(sandbox: Sandbox, task: Task, seed: int, timeout_s: float) -> None:

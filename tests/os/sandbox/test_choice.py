@@ -1,4 +1,4 @@
-"""Which backend makes a sandbox where none was chosen."""
+"""What settings mean: which backend makes a sandbox where none was chosen, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from envhub_os.sandbox import Report, Sandbox, launcher, report
+from envhub_os.sandbox import Refused, Report, Sandbox, Settings, launcher, report
 from envhub_os.sandbox.settings import AUTO
 
-from .conftest import SMALL, say
+from .conftest import PYTHON, SMALL, say
 
-PYTHON = "/usr/bin/python3"
 PROGRAM = """
 import sys
 sys.path.insert(0, "/tmp")
@@ -62,3 +61,15 @@ def test_what_is_found_is_told_of_each(held: Report) -> None:
     found = json.loads(done.stdout)
     assert found["problem"] is None and found["lines"][0].startswith("auto is ")
     assert {backend for backend in AUTO for line in found["lines"] if backend in line} == set(AUTO)
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    for settings in (
+        Settings(backend="docker"),
+        Settings(backend="none"),
+        Settings(backend="none", i_know=True, rootfs=Path("/")),
+        Settings(memory_mb=0),
+        Settings(rootfs=Path("/nonexistent")),
+    ):
+        with pytest.raises(Refused):
+            Sandbox.start(settings)

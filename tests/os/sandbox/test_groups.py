@@ -5,6 +5,7 @@ A tree of plain files takes what the kernel would take and refuse, so the first 
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from pathlib import Path
@@ -46,14 +47,15 @@ def test_the_nearest_group_that_enables_the_controllers_is_the_parent(tree: Path
     (own,) = (tree / "user.slice/user-1000.slice").glob("envhub-*")
     assert own.name.startswith(f"envhub-{os.getpid()}-")
     assert (own / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
-    assert groups.make(7, SETTINGS, 4321) == [str(own / "7")]
+    assert groups.make(7, SETTINGS) == [str(own / "7")]
+    groups.join([str(own / "7")])
     written = {file.name: file.read_text() for file in (own / "7").iterdir()}
     assert written == {
         "memory.max": str(96 << 20),
         "memory.swap.max": "0",
         "pids.max": "48",
         "cpu.max": "50000 100000",
-        "cgroup.procs": "4321",
+        "cgroup.procs": "0",
     }
 
 
@@ -70,7 +72,7 @@ def test_without_a_controller_for_processors_there_is_no_limit_on_them(tree: Pat
     groups = limits.Groups()
     assert groups.controllers == ("memory", "pids")
     groups.prepare()
-    assert not (Path(*map(Path, groups.make(1, SETTINGS, 1))) / "cpu.max").exists()
+    assert not (Path(*map(Path, groups.make(1, SETTINGS))) / "cpu.max").exists()
 
 
 @pytest.mark.parametrize("path", ["/elsewhere", "/"])
@@ -101,7 +103,9 @@ def mounted() -> str | None:
     return None
 
 
-def test_a_process_is_moved_into_a_real_group_and_the_group_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_moves_itself_into_a_real_group_which_is_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     place = mounted()
     if place is None:
         pytest.skip("no control groups of version 2 that this user may change are mounted here")
@@ -109,9 +113,10 @@ def test_a_process_is_moved_into_a_real_group_and_the_group_removed(monkeypatch:
     monkeypatch.setattr(limits, "NEEDED", frozenset())
     groups = limits.Groups()
     assert groups.version == 2
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
-        groups.prepare()
-        (folder,) = groups.make(1, SETTINGS, process.pid)
+    groups.prepare()
+    (folder,) = groups.make(1, SETTINGS)
+    join = functools.partial(groups.join, [folder])
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, preexec_fn=join) as process:
         said = Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()
         assert f"0::{folder[len(place) :]}" in said
         Path(folder, "cgroup.kill").write_text("1")

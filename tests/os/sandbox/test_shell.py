@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 import pytest
-from envhub_os.sandbox import Result, Sandbox
+from envhub_os.sandbox import Result, Sandbox, shell
 
 from .conftest import PATIENCE_S, say
 
@@ -64,7 +64,10 @@ def test_a_program_that_ignores_interrupts_is_killed_and_the_shell_stays(box: Sa
     assert say(box, "echo $x").output == "1\n"
 
 
-def test_a_shell_that_can_not_be_interrupted_is_replaced(box: Sandbox) -> None:
+def test_a_shell_that_can_not_be_interrupted_is_replaced(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell, "PATIENCE_S", (0.05,))
     result = box.run("trap '' INT; x=1; while :; do :; done", timeout_s=0.5, limit_bytes=1000)
     assert result.timed_out and result.new_shell
     assert say(box, "echo ${x-none}").output == "none\n"

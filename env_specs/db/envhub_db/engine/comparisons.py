@@ -60,7 +60,7 @@ def compared(first: Typed, second: Typed, sign: str) -> str:
         if TIME in kinds:
             return f"(m_seconds({first.sql}) {sign} m_seconds({second.sql}))"
         return f"({moment(first)} {sign} {moment(second)})"
-    if one.unsigned != other.unsigned and kinds == {INT}:
+    if (one.unsigned or other.unsigned) and kinds == {INT}:
         return f"(m_big({first.sql}, {int(one.unsigned)}) {sign} m_big({second.sql}, {int(other.unsigned)}))"
     return f"({number(first)} {sign} {number(second)})"
 

@@ -11,6 +11,7 @@ from .columns import alias
 from .compiling import Compiler, Place, Typed, keyed, syntax
 from .errors import DatabaseError
 from .scope import Field, Scope
+from .types import INT
 
 
 class Item(NamedTuple):
@@ -114,7 +115,8 @@ def sort_key_sql(c: Compiler, one: exp.Ordered, items: list[Item], scope: Scope,
         value = item_value(c, item, at)
     else:
         value = c.expression(_unaliased(c, node, items, scope), at)
-    return keyed(value) + (" DESC" if one.args.get("desc") else "")
+    sql = f"m_big({value.sql}, 1)" if value.type.kind == INT and value.type.unsigned else keyed(value)
+    return sql + (" DESC" if one.args.get("desc") else "")
 
 
 def _unaliased(c: Compiler, node: Any, items: list[Item], scope: Scope) -> Any:

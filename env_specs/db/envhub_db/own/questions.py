@@ -185,15 +185,26 @@ def _ranked(sheet: Sheet, draw: Draw, place: int, *conditions: Condition) -> Mad
     entity = sheet.entity
     field = draw.choice(entity.of_role("number") + entity.of_role("date"))
     most = draw.chance(0.5)
-    which = " ".join(filter(None, (_NTH[place - 1] if place else "", field.most if most else field.least)))
     words = f" {_words(*conditions)}" if conditions else ""
-    question = draw.choice(
-        (
-            f"What is the {which}{words}? Answer with its {entity.key.ask}.",
-            f"Find the {which}{words} and give me its {entity.key.ask}.",
-            f"Give the {entity.key.ask} of the {which}{words}.",
+    which = f"{field.most if most else field.least}{words}"
+    if place:
+        first = {True: ("latest", "highest"), False: ("earliest", "lowest")}[most][field.role == "number"]
+        nth, nouns = _NTH[place - 1], entity.nouns
+        question = draw.choice(
+            (
+                f"Sort the {nouns} by their {field.ask}, the {first} first. Which one comes {nth}? "
+                f"Answer with its {entity.key.ask}.",
+                f"By {field.ask}, from the {first} on: give the {entity.key.ask} of the {nth} {entity.noun}.",
+            )
         )
-    )
+    else:
+        question = draw.choice(
+            (
+                f"What is the {which}? Answer with its {entity.key.ask}.",
+                f"Find the {which} and give me its {entity.key.ask}.",
+                f"Give the {entity.key.ask} of the {which}.",
+            )
+        )
     where = f" WHERE {_where(*conditions)}" if conditions else ""
     order = f"ORDER BY {sheet.value(field)} {'DESC' if most else 'ASC'} LIMIT 1" + (
         f" OFFSET {place}" if place else ""

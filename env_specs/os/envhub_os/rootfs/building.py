@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from envhub_os.sandbox.jail.namespaces import id_source
+
 from .lockfile import HERE, Lock, Package
 
 INSTALL = "apt-get install mmdebstrap"
@@ -36,9 +38,15 @@ def installer() -> str:
     """The program that installs.
 
     Raises:
-        BuildFailed: None is there, or the one that is needs root.
+        BuildFailed: None is there, or the one that is needs root, or a range of user ids.
     """
     if shutil.which("mmdebstrap"):
+        if id_source() == "single" and os.geteuid() != 0:
+            raise BuildFailed(
+                "without root mmdebstrap needs a range of user ids: apt-get install uidmap, usermod "
+                "--add-subuids 100000-165535 --add-subgids 100000-165535 with this user's name, and "
+                "build again; without, set rootfs to the tar file of an image, or to a folder"
+            )
         return "mmdebstrap"
     if shutil.which("debootstrap", path=_path()):
         if os.geteuid() == 0:

@@ -17,8 +17,9 @@ by a new one (`Result.new_shell`).
 
 `exec` runs a fresh process beside the shell, for a task's initialisation and for checkers: the same files,
 processes and user ids, but no terminal, an environment of its own, and more capabilities than the agent has,
-so that the agent can't trace it. What the agent changed (programs among it) it sees: compare answers on the
-host wherever that is possible.
+so that the agent can't trace it. It sees what the agent changed, but with `checks=True` programs and
+libraries as they were when `seal` was called. `look` runs no program at all. Compare answers on the host
+wherever that is possible.
 
 Errors: `Refused` (no safe sandbox can be made here, or a setting makes no sense: the message says why),
 `SandboxError` (this sandbox is broken or gone: close it, start another). Both are plain exceptions.

@@ -7,13 +7,11 @@ import os
 import socket
 import zlib
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .bash import Held
 from .jail import messages
-
-if TYPE_CHECKING:
-    from .shell import Shell
+from .shell import Shell
 
 
 @dataclass(frozen=True)

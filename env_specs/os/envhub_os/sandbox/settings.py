@@ -54,6 +54,26 @@ class Settings:
     hostname: str = "envhub"
     cwd: str = "/root"
 
+    def check(self) -> None:
+        """Makes sure that a sandbox can be made with these settings.
+
+        Raises:
+            Refused: One of them makes no sense.
+        """
+        if self.backend not in BACKENDS:
+            raise Refused(f"sandbox backend {self.backend!r}: choose one of {', '.join(BACKENDS)}")
+        if self.backend == "none" and (not self.i_know or self.rootfs):
+            raise Refused(
+                'sandbox "none" gives the agent this machine itself, as the user that runs the hub: only on '
+                "a machine that may be destroyed, without a root file system (rootfs=host), and when you say "
+                "that you know (i_know)"
+            )
+        for name in ("memory_mb", "disk_mb", "inodes", "pids", "open_files", "cpus"):
+            if getattr(self, name) <= 0:
+                raise Refused(f"{name} is {getattr(self, name)}: it must be more than 0")
+        if self.rootfs is not None and not (self.rootfs / "bin" / "bash").exists():
+            raise Refused(f"{self.rootfs} is no root file system: it has no /bin/bash")
+
 
 @dataclass(frozen=True)
 class Result:

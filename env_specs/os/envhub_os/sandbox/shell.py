@@ -8,13 +8,12 @@ import select
 import struct
 import termios
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import bash, terminal
+from .control import ANSWER_S, Control
 from .settings import NotAtRest, Result, SandboxError
-
-if TYPE_CHECKING:
-    from .box import Sandbox
+from .shown import Shown
 
 QUIET_S = (0.05, 0.5)
 """After so long without output, then twice as long, it is asked whether the program waits for input."""
@@ -24,15 +23,11 @@ INTERRUPTS = 12
 """After so many in vain the shell is killed."""
 OWN_INTERRUPTS = 5
 """After so many it is killed if it is the shell itself that does not stop."""
-ANSWER_S = 30.0
-"""How long the first process inside may take to answer: inside, others may keep the processors busy."""
 INTERRUPT = b"\x03"
 _SIZE = struct.Struct("HHHH")
 SYNTAX_ERROR = 2
 PIDS_A_SCRIPT, PID_RANGES = 1000, 30
 """The processes of each script get ids from another range on, the same in each run, whatever was before."""
-SLACK = 1 << 17
-"""Bytes beyond the limit that are gathered before they are forgotten."""
 
 
 class Ending(NamedTuple):
@@ -46,36 +41,21 @@ class Shell:
     """The shell and its terminal.
 
     Args:
-        box: The sandbox that it is in.
+        control: To the first process of its sandbox.
         token: What its marks have in common.
         scripts: How many scripts were typed before.
     """
 
-    def __init__(self, box: Sandbox, token: str, scripts: int = 0) -> None:
-        self._box = box
+    def __init__(self, control: Control, token: str, scripts: int = 0) -> None:
+        self._control = control
         self.token = token
-        self._marks = terminal.mark_pattern(self.token)
-        self._notices = terminal.notices(self.token)
-        self._master = -1
-        self._hung = False
-        self._shown = bytearray()  # what the terminal showed and no result has told
-        self._searched = 0  # up to where no mark begins
-        self._dropped = False
-        self._end: int | None = None  # where the last result's part of it ends
-        self._last = (0, 0)  # the last mark's shell and number
         self.scripts = scripts
         """How many scripts were typed."""
-        self._beginning = b""  # shown before the script runs, and not yet seen
+        self._master = -1
+        self._shown = Shown(token)
+        self._hung = False  # nobody has the terminal open
+        self._last = (0, 0)  # the last mark's shell and number
         self._plain = False  # what reads the terminal is no bash with our prompt
-
-    def attach(self, master: int) -> None:
-        """Takes the terminal of a new shell."""
-        self.close()
-        self._master = master
-        os.set_blocking(master, False)
-        self._hung = False
-        self._last, self._plain, self._beginning = (0, 0), False, b""
-        self._clear()
 
     def close(self) -> None:
         """Lets the terminal go."""
@@ -83,34 +63,36 @@ class Shell:
             os.close(self._master)
             self._master = -1
 
-    def greet(self, timeout_s: float) -> None:
-        """Waits for the first prompt of a new shell.
+    def greet(self) -> None:
+        """Takes the terminal of a new shell and waits for its first prompt.
 
         Raises:
             SandboxError: None came.
         """
-        while self._master < 0:
-            self._box.hear_in_time()
+        self.close()
+        self._master = self._control.terminal()
+        os.set_blocking(self._master, False)
+        self._shown = Shown(self.token)
+        self._last, self._plain, self._hung = (0, 0), False, False
         self._quieten()
-        ending = self._follow(b"", time.monotonic() + timeout_s, 0)
+        ending = self._follow(b"", time.monotonic() + ANSWER_S, 0)
         if ending.why != "mark":
-            shown = terminal.clean(bytes(self._shown))[-300:]
-            raise SandboxError(f"the login shell showed no prompt ({ending.why}): {shown!r}")
-        self._clear()
+            raise SandboxError(f"the login shell showed no prompt ({ending.why}): {self._shown.tail(300)!r}")
+        self._shown.clear()
 
     def run(self, script: str, timeout_s: float, limit: int) -> Result:
         """Types a script and waits for the prompt after it."""
         if self._master < 0:
             raise SandboxError("the sandbox is closed")
-        if self._box.exited is not None:  # between two scripts
-            return self._renew(Ending("exited", self._box.exited), limit)
+        if self._control.exited is not None:  # between two scripts
+            return self._renew(Ending("exited", self._control.exited), limit)
         self._quieten()
         if self._plain:
             line = script.encode("utf-8", "surrogateescape") + b"\n"
         else:
             self.scripts += 1
-            self._box.number_processes(PIDS_A_SCRIPT * (1 + self.scripts % PID_RANGES))
-            self._beginning = terminal.beginning(self.token, self.scripts)
+            self._control.ask(do="number", after=PIDS_A_SCRIPT * (1 + self.scripts % PID_RANGES))
+            self._shown.beginning = terminal.beginning(self.token, self.scripts)
             line = terminal.typed(script, self.token, self.scripts)
         ending = self._follow(line, time.monotonic() + timeout_s, limit)
         timed_out = ending.why == "time"
@@ -123,31 +105,31 @@ class Shell:
 
     def _interrupt(self, limit: int) -> Ending:
         """Interrupts what runs, ever more strongly."""
-        self._beginning = b""  # what was typed may have been thrown away
+        self._shown.beginning = b""  # what was typed may have been thrown away
         for attempt in range(INTERRUPTS):
-            if attempt >= OWN_INTERRUPTS and not self._waits() and self._box.shell_in_front:
+            if attempt >= OWN_INTERRUPTS and self._is_busy_itself():
                 break
             if attempt:
-                self._box.send({"do": "strike", "shell": False})
+                self._control.send({"do": "strike", "shell": False})
             self._quieten()
             patience = PATIENCE_S[min(attempt, len(PATIENCE_S) - 1)]
             ending = self._follow(INTERRUPT, time.monotonic() + patience, limit)
             if ending.why != "time":
                 return ending
-        self._box.send({"do": "strike", "shell": True})
-        while self._box.exited is None:
-            self._box.hear_in_time()
-        return Ending("exited", self._box.exited)
+        self._control.send({"do": "strike", "shell": True})
+        while self._control.exited is None:
+            self._control.hear_in_time()
+        return Ending("exited", self._control.exited)
 
     def _renew(self, ending: Ending, limit: int, timed_out: bool = False) -> Result:
         """Starts a new shell in place of one that is gone."""
         while self._receive():
-            self._trim(limit)
+            self._shown.trim(limit)
         output, truncated = self._take(limit)
-        self._box.exited = None
+        self._control.exited = None
         self.close()
-        self._box.send({"do": "shell"})
-        self.greet(ANSWER_S)
+        self._control.send({"do": "shell"})
+        self.greet()
         return Result(output, None if timed_out else ending.exit_code, timed_out, truncated, new_shell=True)
 
     # -- what it holds ----------------------------------------------------------------------------------
@@ -158,18 +140,18 @@ class Shell:
         Raises:
             NotAtRest: It is not at its prompt, or holds what can't be given to another one.
         """
-        if self._master < 0 or self._plain or self._box.exited is not None:
+        if self._master < 0 or self._plain or self._control.exited is not None:
             raise NotAtRest("the shell is not at its prompt")
         while self._receive():
             pass
         if self._shown:
             raise NotAtRest("the terminal shows what nobody has seen yet")
         self._quieten()
-        self._beginning = terminal.beginning(self.token, 0)
+        self._shown.beginning = terminal.beginning(self.token, 0)
         ending = self._follow(bash.question(self.token), time.monotonic() + ANSWER_S, bash.MAX_BYTES)
         if ending.why == "time":
             ending = self._interrupt(bash.MAX_BYTES)
-        shown, cut = self._cut(bash.MAX_BYTES)
+        shown, cut = self._shown.take(bash.MAX_BYTES)
         if ending.why != "mark" or cut:
             raise NotAtRest("the shell does not say what it holds")
         return bash.Held.read(shown)
@@ -184,7 +166,7 @@ class Shell:
         now = self.ask()
         for _ in range(held.line - now.line):
             self._follow(b"\n", time.monotonic() + ANSWER_S, 0)
-        self._clear()
+        self._shown.clear()
         different = held.difference(now)
         if different:
             raise SandboxError(f"a shell could not be made like the one that was saved: {different}")
@@ -216,15 +198,15 @@ class Shell:
         """Types, and gathers what is shown until a new prompt, or until the end of the shell or the time."""
         rest, waited = memoryview(typed), 0
         while True:
-            mark = self._mark()
+            mark = self._shown.mark()
             if mark:
                 # After a quote that is left open, bash shows the prompt as it was before: not this exit code.
                 code = SYNTAX_ERROR if mark[:2] == self._last else mark.exit_code
                 self._last, self._plain = mark[:2], False
                 return Ending("mark", code)
-            self._trim(limit)
-            if self._box.exited is not None:
-                return Ending("exited", self._box.exited)
+            self._shown.trim(limit)
+            if self._control.exited is not None:
+                return Ending("exited", self._control.exited)
             left = deadline - time.monotonic()
             if left <= 0:
                 return Ending("time")
@@ -233,11 +215,11 @@ class Shell:
                 quiet = min(2 * quiet, QUIET_S[1])
                 waited = waited + 1 if self._waits() else 0
                 if waited == 2:
-                    self._plain, self._beginning = True, b""
+                    self._plain, self._shown.beginning = True, b""
                     return Ending("waits")
             for file, events in ready:
                 if file != self._master:
-                    self._box.hear()
+                    self._control.hear()
                     continue
                 if self._receive():
                     waited = 0
@@ -250,7 +232,7 @@ class Shell:
 
     def _ready(self, seconds: float, typing: bool) -> list[tuple[int, int]]:
         poll = select.poll()
-        poll.register(self._box.control, select.POLLIN)
+        poll.register(self._control.socket, select.POLLIN)
         if not self._hung:
             poll.register(self._master, select.POLLIN | (select.POLLOUT if typing else 0))
         return poll.poll(max(seconds, 0.0) * 1000)
@@ -267,55 +249,19 @@ class Shell:
             chunk = os.read(self._master, 1 << 16)
         except OSError:  # EAGAIN, or EIO when the terminal has no other end
             return False
-        self._shown += chunk
+        self._shown.add(chunk)
         return bool(chunk)
-
-    def _mark(self) -> terminal.Mark | None:
-        """The prompt after the script, cut out of what was shown."""
-        if self._beginning:
-            begun = self._shown.find(self._beginning, self._searched)
-            if begun < 0:
-                self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
-                return None
-            del self._shown[begun : begun + len(self._beginning)]
-            self._beginning, self._searched = b"", begun
-        found = self._marks.search(self._shown, self._searched)
-        if found is None:
-            self._searched = max(self._searched, len(self._shown) - terminal.MARK_BYTES)
-            return None
-        mark = terminal.Mark(*map(int, found.groups()))
-        notices = self._shown.rfind(self._notices, 0, found.start())
-        self._end = found.start() if notices < 0 else notices
-        del self._shown[self._end : found.end()]
-        return mark
-
-    def _trim(self, limit: int) -> None:
-        """Forgets what no result will hold."""
-        if len(self._shown) > limit + SLACK:
-            del self._shown[limit : self._searched]
-            self._searched, self._dropped = limit, True
 
     def _take(self, limit: int) -> tuple[str, bool]:
         """What was shown up to the mark, or all of it, as text, and whether it is only its beginning."""
-        shown, truncated = self._cut(limit)
+        shown, truncated = self._shown.take(limit)
         return terminal.clean(shown), truncated
-
-    def _cut(self, limit: int) -> tuple[bytes, bool]:
-        """Takes what was shown out of what is kept."""
-        end = len(self._shown) if self._end is None else self._end
-        text, truncated = bytes(self._shown[: min(end, limit)]), self._dropped or end > limit
-        del self._shown[:end]
-        self._searched, self._dropped, self._end = 0, False, None
-        return text, truncated
-
-    def _clear(self) -> None:
-        self._shown.clear()
-        self._searched, self._dropped, self._end = 0, False, None
 
     def _waits(self) -> bool:
         """Whether the program in front waits for input."""
-        self._box.waits = None
-        self._box.send({"do": "idle"})
-        while self._box.waits is None and self._box.exited is None:
-            self._box.hear_in_time()
-        return bool(self._box.waits)
+        return bool(self._control.ask(do="idle")["idle"])
+
+    def _is_busy_itself(self) -> bool:
+        """Whether it is the shell that does not stop."""
+        answer = self._control.ask(do="idle")
+        return not answer["idle"] and bool(answer["front"])

@@ -11,12 +11,16 @@ RACES = Table(
 )
 
 
+PATIENT = Limits(seconds=60.0)
+"""A machine may stall for some seconds; only tests of the limit have a short one."""
+
+
 @pytest.fixture
 def open_races() -> Callable[..., Any]:
     """Open a database with one table, `races`."""
 
     def make(limits: Limits | None = None, **settings: Any) -> Any:
-        return EmbeddedEngine(Settings(**settings), limits or Limits()).open([RACES])
+        return EmbeddedEngine(Settings(**settings), limits or PATIENT).open([RACES])
 
     return make
 

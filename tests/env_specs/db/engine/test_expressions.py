@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from envhub_db.engine import Column, EmbeddedEngine, Table
+from envhub_db.engine import Column, EmbeddedEngine, Limits, Table
 
 D = Decimal
 day = datetime.date
@@ -97,7 +97,7 @@ EXPRESSIONS: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("sql", EXPRESSIONS)
 def test_an_expression_has_the_value_and_type_that_mysql_gives_it(sql: str) -> None:
-    database = EmbeddedEngine().open([])
+    database = EmbeddedEngine(limits=Limits(seconds=60.0)).open([])
     (row,) = database.execute(f"SELECT {sql}").rows
     assert list(map(repr, row)) == list(map(repr, EXPRESSIONS[sql]))
 
@@ -136,6 +136,14 @@ QUERIES: dict[str, list[tuple[Any, ...]]] = {
 @pytest.mark.parametrize("sql", QUERIES)
 def test_a_query_gives_what_mysql_gives(sql: str) -> None:
     columns = [Column("Name"), Column("Year"), Column("Points")]
-    database = EmbeddedEngine().open([Table("t 1", columns, ROWS)])
+    database = EmbeddedEngine(limits=Limits(seconds=60.0)).open([Table("t 1", columns, ROWS)])
     for _ in range(2):  # the second time the compiled statement is kept
         assert database.execute(sql).rows == QUERIES[sql]
+
+
+def test_large_numbers_without_a_sign_are_large() -> None:
+    database = EmbeddedEngine(limits=Limits(seconds=60.0)).open(
+        [Table("t", [Column("a")], [("-1",), ("5",), ("0",)])]
+    )
+    sql = "SELECT CAST(a AS UNSIGNED) AS u FROM t WHERE CAST(a AS UNSIGNED) > 0 ORDER BY u DESC"
+    assert database.execute(sql).rows == [(18446744073709551615,), (5,)]

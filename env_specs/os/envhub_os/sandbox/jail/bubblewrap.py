@@ -16,7 +16,7 @@ import sys
 from typing import NoReturn
 
 from . import kernel, namespaces
-from .making import Held, Order, give_up, hear, limit, send_trees, tell
+from .making import Held, Order, give_up, hear, limit, send_trees
 
 NAME = "bwrap"
 NAMESPACES = ("user", "ipc", "pid", "net", "uts", "cgroup")
@@ -34,16 +34,14 @@ def start(order: Order) -> Held:
     with ours, theirs, contextlib.ExitStack() as files:
         for file in (info, go, errors):
             files.callback(os.close, file)
+        folders = order.groups.make(order.number, order.settings)
         child = os.fork()
         if child == 0:
-            _become(program, theirs, (says, waits, errors), order)
+            _become(program, theirs, (says, waits, errors), order, folders)
         for file in (says, waits):
             os.close(file)
         theirs.close()
-        folders: list[str] = []
         try:
-            folders = order.groups.make(order.number, order.settings, child)
-            tell(ours, {})
             pid = _first_process(info)
             namespaces.map_ids(pid, order.source, child, own_root=True)
             os.write(go, b"1")
@@ -58,14 +56,15 @@ def start(order: Order) -> Held:
         return Held([pid, child], folders)
 
 
-def _become(program: str, setup: socket.socket, files: tuple[int, int, int], order: Order) -> NoReturn:
+def _become(
+    program: str, setup: socket.socket, files: tuple[int, int, int], order: Order, folders: list[str]
+) -> NoReturn:
     """Becomes bubblewrap; what it starts inside is told the rest by `setup`."""
     info, wait, errors = files
     try:
         order.control.close()
         os.dup2(errors, 2)
-        hear(setup)  # it is in its control group
-        limit(order)
+        limit(order, folders)
         interpreter, jail = sys.executable, HERE
         if order.source == "root":  # bubblewrap gives root's id inside to who it runs as
             interpreter, jail = _reachable()

@@ -68,8 +68,9 @@ class Jailer:
     def confine(self, user: str, capabilities: int) -> None:
         """Gives up what the child is not to have."""
         for number in _SIGNALS:
-            with contextlib.suppress(OSError, ValueError):
-                signal.signal(number, signal.SIG_DFL)
+            if signal.getsignal(number) is not signal.SIG_DFL:
+                with contextlib.suppress(OSError, ValueError):
+                    signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.umask(0o022)
         if not self._confined:

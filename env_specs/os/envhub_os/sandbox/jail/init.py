@@ -9,26 +9,18 @@ left it imports nothing: what lies on the module path inside is the agent's.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
-import resource
 import select
 import signal
 import socket
-import stat
-import struct
 import sys
-import termios
 from typing import Any, Callable, NoReturn
 
-from . import child, kernel, look, messages, mounts, rest, view
+from . import child, kernel, messages, mounts, rest
+from .helpers import Helpers
+from .login import Login
 
-ROWS, COLUMNS = 24, 80
 REAPED_AT_ONCE = 64
-PROBES = 8
-"""Processes that a shell needs at once while it starts; bash waits 15 s for one that it can't have."""
-_READ = {"x86_64": "0", "aarch64": "63"}
 
 
 class Init:
@@ -44,18 +36,11 @@ class Init:
         self._control = control
         self._settings = settings
         self._saved = saved
-        self._base = None if kept is None else kept.base
         self._confined = kept is not None
-        self._jailer = child.Jailer(self._confined)
-        self._helper = child.HELPER_BESIDE_EQUALS if settings["backend"] == "bwrap" else child.HELPER
+        jailer = child.Jailer(self._confined)
         self._rest = rest.Rest(kept)
-        self._read = _READ.get(os.uname().machine, "")
-        self._helpers: dict[int, int] = {}  # pid: the worker's number for it
-        self._drains: set[int] = set()  # outputs of helpers that have ended
-        self._outputs: dict[int, list[int]] = {}  # number: outputs to drain when it ends
-        self._shell = self._master = self._terminal = -1
-        self._terminals = os.open("/dev/pts", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._multiplexer = "ptmx" if self._confined else "/dev/ptmx"  # what is in /dev the agent may change
+        self._login = Login(control, settings, jailer, self._confined)
+        self._helpers = Helpers(control, settings, jailer, kept.base if kept else None, self._rest)
         self._wake, self._wake_up = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -63,20 +48,20 @@ class Init:
             signal.signal(signal.SIGTERM, lambda signum, frame: self._end())
         signal.set_wakeup_fd(self._wake_up, warn_on_full_buffer=False)
         self._operations: dict[str, Callable[[dict[str, Any], list[int]], None]] = {
-            "exec": self._exec,
-            "look": self._look,
-            "seal": self._seal,
-            "read": self._copy,
-            "write": self._copy,
-            "save": self._copy,
+            "exec": self._helpers.exec,
+            "look": self._helpers.look,
+            "seal": self._helpers.seal,
+            "read": self._helpers.copy,
+            "write": self._helpers.copy,
+            "save": self._helpers.copy,
             "rest": self._tell_rest,
             "resumed": self._resumed,
             "number": self._number,
-            "kill": self._kill,
-            "release": self._release,
-            "shell": self._start_shell,
-            "strike": self._strike,
-            "idle": self._idle,
+            "kill": self._helpers.kill,
+            "release": self._helpers.release,
+            "shell": self._login.start,
+            "strike": self._login.strike,
+            "idle": self._login.tell_idle,
         }
 
     def run(self) -> NoReturn:
@@ -93,12 +78,12 @@ class Init:
             os.dup2(null, number)
         if self._saved is None:
             self._hide()
-            self._start_shell({}, [])
+            self._login.start({}, [])
         else:
             self._resume(self._saved)
         while True:
             poll = select.poll()
-            for source in (self._control.fileno(), self._wake, *self._drains):
+            for source in (self._control.fileno(), self._wake, *self._helpers.drains):
                 poll.register(source, select.POLLIN)
             for source, _ in poll.poll():
                 if source == self._wake:
@@ -107,7 +92,7 @@ class Init:
                 elif source == self._control.fileno():
                     self._order()
                 else:
-                    self._drain(source)
+                    self._helpers.drain(source)
             self._reap()
 
     def _hide(self) -> None:
@@ -133,106 +118,10 @@ class Init:
     def _say(self, **event: Any) -> None:
         messages.send(self._control, event)
 
-    # -- the shell --------------------------------------------------------------------------------------
-
-    def _start_shell(self, order: dict[str, Any], files: list[int]) -> None:
-        """Starts the login shell on a new terminal and sends the worker the terminal's other end.
-
-        `order` may have variables for it, and the terminal's size.
-        """
-        if self._master >= 0:
-            os.close(self._master)
-            self._make_room()
-        self._master = os.open(self._multiplexer, os.O_RDWR | os.O_NOCTTY, dir_fd=self._terminals)
-        fcntl.ioctl(self._master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock
-        self._terminal = struct.unpack("I", fcntl.ioctl(self._master, 0x80045430, b"\0" * 4))[0]  # TIOCGPTN
-        slave = os.open(str(self._terminal), os.O_RDWR | os.O_NOCTTY, dir_fd=self._terminals)
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *order.get("size", (ROWS, COLUMNS, 0, 0))))
-        self._shell = self._fork_in_any_case()
-        if self._shell == 0:
-            argv = ["bash", "--login", "--noediting", "-i"]
-            env, cwd = {**self._settings["env"], **order.get("env", {})}, self._settings["cwd"]
-            self._jailer.run(argv, env, cwd, "root", (slave, slave, slave), child.AGENT, terminal=True)
-        os.close(slave)
-        messages.send(self._control, {"event": "shell"}, [self._master])
-
-    def _make_room(self) -> None:
-        """Kills all of the agent's where it has left too few processes for a shell to start with."""
-        probes: list[int] = []
-        for _ in range(PROBES):
-            pid = self._fork_in_any_case()
-            if pid == 0:
-                os._exit(0)
-            probes.append(pid)
-        for pid in probes:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)  # the agent may have stopped it
-                os.waitpid(pid, 0)
-
-    def _fork_in_any_case(self) -> int:
-        """Forks; where the agent has used up all processes or memory, once all of its are killed."""
-        while True:
-            try:
-                return os.fork()
-            except OSError:
-                os.kill(-1, signal.SIGKILL)
-                with contextlib.suppress(ChildProcessError):
-                    while True:
-                        os.waitpid(-1, 0)
-
-    def _strike(self, order: dict[str, Any], files: list[int]) -> None:
-        """Kills what runs in front on the terminal; the shell itself only when told so."""
-        group = self._front()
-        if order["shell"]:
-            group = self._shell
-        if group > 1 and (order["shell"] or group != self._shell):
-            with contextlib.suppress(OSError):
-                os.killpg(group, signal.SIGKILL)
-
-    def _front(self) -> int:
-        """The process group in front on the terminal."""
-        try:
-            return int(struct.unpack("i", fcntl.ioctl(self._master, termios.TIOCGPGRP, b"\0" * 4))[0])
-        except OSError:
-            return -1
-
-    def _idle(self, order: dict[str, Any], files: list[int]) -> None:
-        """Says whether what runs in front waits for input from the terminal, with none left to read."""
-        self._say(event="idle", idle=self._waits_for_input(), front=self._front() == self._shell)
-
-    def _waits_for_input(self) -> bool:
-        group = self._front()
-        if self._typed_ahead():
-            return False
-        for name in os.listdir("/proc"):
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                pid = int(name)
-                if pid == 1 or os.getpgid(pid) != group:
-                    continue
-                with open(f"/proc/{pid}/syscall") as file:
-                    words = file.read().split()
-                if words[0] == self._read and os.readlink(f"/proc/{pid}/fd/{int(words[1], 16)}").startswith(
-                    ("/dev/pts/", "/dev/tty")
-                ):
-                    return True
-        return False
-
-    def _typed_ahead(self) -> bool:
-        """Whether input lies on the terminal that nobody has read."""
-        with contextlib.suppress(OSError):
-            slave = os.open(str(self._terminal), os.O_RDWR | os.O_NOCTTY, dir_fd=self._terminals)
-            try:
-                return bool(struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, b"\0" * 4))[0])
-            finally:
-                os.close(slave)
-        return False
-
-    # -- rest, and going on from it -----------------------------------------------------------------------
-
     def _tell_rest(self, order: dict[str, Any], files: list[int]) -> None:
         """Says what speaks against taking all there is to know of the sandbox, and its process ids."""
-        why = self._rest.objection(self._shell, self._front())
-        self._say(event="rest", why=why, shell=self._shell, last=self._rest.last_pid)
+        why = self._rest.objection(self._login.pid, self._login.front())
+        self._say(event="rest", why=why, shell=self._login.pid, last=self._rest.last_pid)
 
     def _number(self, order: dict[str, Any], files: list[int]) -> None:
         """Says after which id the next process gets its own."""
@@ -244,7 +133,7 @@ class Init:
         told = self._settings["saved"]
         self._rest.cover(saved)
         self._rest.last_pid = told["shell"] - 1
-        self._start_shell({"env": rest.ENVIRONMENT, "size": told["size"]}, [])
+        self._login.start({"env": rest.ENVIRONMENT, "size": told["size"]}, [])
 
     def _resumed(self, order: dict[str, Any], files: list[int]) -> None:
         """The shell is what the other one was."""
@@ -253,108 +142,6 @@ class Init:
         self._rest.last_pid = self._settings["saved"]["last"]
         self._say(event="resumed")
 
-    # -- helpers ----------------------------------------------------------------------------------------
-
-    def _exec(self, order: dict[str, Any], files: list[int]) -> None:
-        """Starts a helper on the given files: stdin, stdout, stderr, and the read ends of the last two."""
-        argv, env, user, cwd = order["argv"], order["env"], order["user"], self._settings["cwd"]
-        streams = self._streams(order, files)
-
-        def work() -> None:
-            if order["checks"] and self._base is not None:
-                try:
-                    self._base.enter()
-                except OSError as error:
-                    os.write(streams[2], f"{argv[0]}: no view of the machine: {error}\n".encode())
-                    return
-                env.update(view.ENVIRONMENT)
-            if order["alone"]:
-                resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-            self._jailer.run(argv, env, cwd, user, streams, self._helper)
-
-        self._fork(order["id"], work)
-        for file in streams:
-            os.close(file)
-
-    def _look(self, order: dict[str, Any], files: list[int]) -> None:
-        """Answers questions about the machine in a process that runs none of its programs."""
-        streams = self._streams(order, files)
-
-        def work() -> None:
-            paths = (look.PASSWD, look.GROUP) if self._base is not None else ()
-            before = {path: self._base.read(path) for path in paths}
-            self._jailer.confine("root", self._helper)
-            look.serve(streams[0], streams[1], before)
-            os._exit(0)
-
-        self._fork(order["id"], work)
-        for file in streams:
-            os.close(file)
-
-    def _seal(self, order: dict[str, Any], files: list[int]) -> None:
-        """Counts what has been written so far to what checks run."""
-
-        def work() -> None:
-            status = 0
-            try:
-                if self._base is not None:
-                    self._base.seal()
-            except OSError as error:
-                status = error.errno or errno.EIO
-            finally:
-                os._exit(status)
-
-        self._fork(order["id"], work)
-
-    def _streams(self, order: dict[str, Any], files: list[int]) -> tuple[int, int, int]:
-        stdin, stdout, stderr, *outputs = files
-        self._outputs[order["id"]] = outputs
-        return stdin, stdout, stderr
-
-    def _copy(self, order: dict[str, Any], files: list[int]) -> None:
-        """Reads a file into a pipe, or writes one from it, in a process whose exit code is an errno."""
-        copy = {"read": _read_file, "write": _write_file, "save": self._rest.save}[order["do"]]
-        last = self._rest.last_pid
-
-        def work() -> None:
-            status = errno.EIO
-            try:
-                self._jailer.confine("root", self._helper)
-                copy(order, files[0])
-                status = 0
-            except OSError as error:
-                status = error.errno or errno.EIO
-            finally:
-                os._exit(status)
-
-        self._fork(order["id"], work)
-        if order["do"] == "save":
-            self._rest.last_pid = last
-        os.close(files[0])
-
-    def _fork(self, number: int, work: Callable[[], None]) -> None:
-        try:
-            pid = os.fork()
-        except OSError as error:  # no processes or no memory left
-            self._say(event="failed", id=number, errno=error.errno)
-            for output in self._outputs.pop(number, ()):
-                os.close(output)
-            return
-        if pid == 0:
-            try:
-                work()
-            finally:
-                os._exit(126)
-        self._helpers[pid] = number
-
-    def _kill(self, order: dict[str, Any], files: list[int]) -> None:
-        for pid, number in self._helpers.items():
-            if number == order["id"]:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-                with contextlib.suppress(OSError):
-                    os.killpg(pid, signal.SIGKILL)
-
     def _reap(self) -> None:
         with contextlib.suppress(ChildProcessError):
             for _ in range(REAPED_AT_ONCE):
@@ -362,31 +149,11 @@ class Init:
                 if pid == 0:
                     return
                 code = os.waitstatus_to_exitcode(status)
-                if pid == self._shell:
-                    self._shell = -1
+                if pid == self._login.pid:
+                    self._login.pid = -1
                     self._say(event="exited", code=code)
-                number = self._helpers.pop(pid, None)
-                if number is not None:
-                    self._say(event="ended", id=number, code=code)
+                self._helpers.ended(pid, code)
             os.write(self._wake_up, b"1")  # there may be more, but orders come in between
-
-    def _release(self, order: dict[str, Any], files: list[int]) -> None:
-        """The worker has read what a helper that has ended wrote."""
-        for output in self._outputs.pop(order["id"], ()):
-            os.set_blocking(output, False)
-            self._drains.add(output)
-
-    def _drain(self, output: int) -> None:
-        """Reads away what children of an ended helper still say, so that they live on."""
-        try:
-            if os.read(output, 1 << 16):
-                return
-        except BlockingIOError:
-            return
-        except OSError:
-            pass
-        self._drains.discard(output)
-        os.close(output)
 
 
 def _children() -> list[int]:
@@ -398,35 +165,6 @@ def _children() -> list[int]:
                 if int(file.read().rpartition(")")[2].split()[1]) == os.getpid():
                     found.append(int(name))
     return found
-
-
-def _read_file(order: dict[str, Any], pipe: int) -> None:
-    file = os.open(order["path"], os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    mode = os.fstat(file).st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL, "not a regular file")
-    left = order["limit"]
-    while left > 0:
-        chunk = os.read(file, min(left, 1 << 16))
-        if not chunk:
-            return
-        left -= len(chunk)
-        view = memoryview(chunk)
-        while view:
-            view = view[os.write(pipe, view) :]
-
-
-def _write_file(order: dict[str, Any], pipe: int) -> None:
-    os.makedirs(os.path.dirname(order["path"]) or "/", exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY
-    file = os.open(order["path"], flags, order["mode"])
-    os.fchmod(file, order["mode"])
-    while True:
-        view = memoryview(os.read(pipe, 1 << 16))
-        if not view:
-            return
-        while view:
-            view = view[os.write(file, view) :]
 
 
 def start(

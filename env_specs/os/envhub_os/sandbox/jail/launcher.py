@@ -9,12 +9,13 @@ with the sandbox's end of a socket pair, answered by `{"started": id}` or `{"ref
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
 from typing import Any, Callable, NoReturn
 
-from . import bubblewrap, first, kernel, limits, messages, mounts, namespaces, own, seccomp, unconfined
+from . import bubblewrap, first, host, kernel, limits, messages, namespaces, own, seccomp, unconfined
 from .making import Held, Order
 
 BACKENDS: dict[str, Callable[[Order], Held]] = {
@@ -74,7 +75,7 @@ class Launcher:
 
     def _start(self, settings: dict[str, Any], box: socket.socket) -> int:
         if settings["rootfs"] is None and self._secrets is None:
-            self._secrets = mounts.host_secrets()
+            self._secrets = host.secrets()
         self._made += 1
         with box:
             held = BACKENDS[settings["backend"]](
@@ -116,4 +117,5 @@ def main(control_fd: int) -> NoReturn:
     signal.signal(signal.SIGTERM, leave)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGTERM)
     os.chdir("/")
+    gc.freeze()  # what is loaded stays, and forks that collected it would copy all of its memory
     Launcher(control).run()

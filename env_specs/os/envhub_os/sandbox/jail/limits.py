@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+from collections.abc import Sequence
 from typing import Any
 
 CONTROLLERS = ("memory", "pids", "cpu")
@@ -58,8 +59,8 @@ class Groups:
                     " ".join(f"+{c}" for c in self.controllers),
                 )
 
-    def make(self, number: int, settings: dict[str, Any], pid: int) -> list[str]:
-        """Makes a sandbox's group and moves a process into it; returns the folders for `remove`."""
+    def make(self, number: int, settings: dict[str, Any]) -> list[str]:
+        """Makes a sandbox's groups; returns their folders, for `join` and `remove`."""
         memory, quota = settings["memory_mb"] << 20, max(int(settings["cpus"] * CPU_PERIOD_US), MIN_QUOTA_US)
         folders = []
         for controller, parent in self._parents.items():
@@ -83,8 +84,15 @@ class Groups:
                 else:
                     _put(folder, "cpu.cfs_period_us", str(CPU_PERIOD_US))
                     _put(folder, "cpu.cfs_quota_us", str(quota))
-            _put(folder, "cgroup.procs", str(pid))
         return folders
+
+    def join(self, folders: list[str]) -> None:
+        """Moves this process, which has but one thread, into groups that were made.
+
+        A thread that moves itself waits for no other process: to move another one takes the kernel 10 ms.
+        """
+        for folder in folders:
+            _put(folder, "cgroup.procs" if self.version == 2 else "tasks", "0")
 
     def close(self) -> None:
         """Removes this launcher's folders."""
@@ -92,7 +100,7 @@ class Groups:
             remove([f"{parent}/{self._name}"])
 
 
-def remove(folders: list[str]) -> None:
+def remove(folders: Sequence[str]) -> None:
     """Removes groups without processes."""
     for folder in folders:
         with contextlib.suppress(OSError):

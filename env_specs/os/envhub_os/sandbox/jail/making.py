@@ -9,14 +9,13 @@ import contextlib
 import os
 import signal
 import socket
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from . import limits, messages, mounts
 
 
-@dataclass
-class Order:
+class Order(NamedTuple):
     """A sandbox to be made.
 
     Attributes:
@@ -38,8 +37,7 @@ class Order:
     secrets: list[str]
 
 
-@dataclass
-class Held:
+class Held(NamedTuple):
     """A sandbox that was made.
 
     Attributes:
@@ -49,7 +47,7 @@ class Held:
     """
 
     pids: list[int]
-    folders: list[str] = field(default_factory=list)
+    folders: Sequence[str] = ()
     end: int = signal.SIGKILL
 
     def close(self) -> None:
@@ -90,19 +88,20 @@ def hear(of: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return answer, files
 
 
-def give_up(child: int, folders: list[str]) -> None:
+def give_up(child: int, folders: Sequence[str]) -> None:
     """Ends what was begun."""
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     limits.remove(folders)
 
 
-def limit(order: Order) -> None:
-    """Limits this process, which is in its control groups, and all it becomes.
+def limit(order: Order, folders: list[str]) -> None:
+    """Limits this process, by its control groups and apart from them, and all it becomes.
 
     What root writes into `oom_score_adj` is also the least that an agent may write there: where the machine
     is out of memory, sandboxes go before the hub, and in a sandbox the agent's programs before the first one.
     """
+    order.groups.join(folders)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("300")
     limits.set_rlimits(order.settings, order.groups.controllers)

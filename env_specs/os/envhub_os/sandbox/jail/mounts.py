@@ -1,8 +1,7 @@
 """The files a sandbox sees: read-only trees of this machine under writable overlays, in a root of its own.
 
-All that is written lies in one tmpfs of limited size. With a root file system the overlay is the root. In
-host mode the root is made here, and only the folders of `HOST_TREES` come from the machine; what is not
-readable for everyone in `/etc` is hidden, and the password file's shadow is made new.
+All that is written lies in one tmpfs of limited size. With a root file system the overlay is the root;
+without one there is an overlay for each folder that `host` takes from the machine.
 
 Before Linux 6.6 a tmpfs keeps no user attributes, and overlays on it can't note that a folder replaces one
 below: a folder of the base that was removed can't be made again.
@@ -17,24 +16,9 @@ import stat
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from . import kernel, packing
+from . import host, kernel, packing
 from .view import LAYERS, LINKS, ROOTS, Base
 
-HOST_TREES = ("/usr", "/etc", "/var/lib/dpkg")
-HOST_FOLDERS = {
-    **dict.fromkeys(
-        ("home", "media", "mnt", "opt", "run", "srv", "var", "var/lib", "var/log", "var/cache"), 0o755
-    ),
-    **dict.fromkeys(("var/mail", "var/spool", "var/lib/misc", "run/lock"), 0o755),
-    "root": 0o700,
-    "tmp": 0o1777,
-    "var/tmp": 0o1777,
-}
-HOST_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-OPEN_FOLDERS = {
-    "/usr": ("bin", "sbin", "lib", "share", "local", "local/bin", "local/sbin", "local/lib", "local/share")
-}
-"""Where programs can be added although the folders are nobody's."""
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 MASKED = (
     "kcore",
@@ -99,7 +83,7 @@ def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int
     Raises:
         OSError: The kernel can't do it for the file system they are on.
     """
-    places = [(rootfs, "/")] if rootfs else [(tree, tree) for tree in host_trees()]
+    places = [(rootfs, "/")] if rootfs else [(tree, tree) for tree in host.trees()]
     trees = []
     for source, place in places:
         tree = kernel.clone_tree(source)
@@ -108,32 +92,6 @@ def open_trees(rootfs: str | None, user_namespace: int | None) -> list[tuple[int
             kernel.shift_owners(tree, user_namespace)
         trees.append((tree, place))
     return trees
-
-
-def host_trees() -> list[str]:
-    """The folders of this machine that are seen in host mode."""
-    real = [f"/{name}" for name in HOST_LINKS if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}")]
-    return [tree for tree in (*HOST_TREES, *real) if os.path.isdir(tree)]
-
-
-def host_secrets() -> list[str]:
-    """What lies in `/etc` and is not readable for everyone, as paths below it."""
-    hidden = []
-    for folder, folders, files in os.walk("/etc"):
-        for name in (*folders, *files):
-            path = f"{folder}/{name}"
-            with contextlib.suppress(FileNotFoundError):
-                mode = os.lstat(path).st_mode
-                if not stat.S_ISLNK(mode) and _is_secret(mode):
-                    hidden.append(path[len("/etc/") :])
-                    if name in folders:
-                        folders.remove(name)
-    return hidden
-
-
-def _is_secret(mode: int) -> bool:
-    needed = 0o005 if stat.S_ISDIR(mode) else 0o004
-    return mode & needed != needed
 
 
 def build(
@@ -163,56 +121,51 @@ def build(
         os.chdir(STAGE)
         packing.unpack(saved)
     elif not settings["rootfs"]:
-        _host_root(root)
-    for number, (tree, place) in enumerate(trees):
-        target = f"{root}{place}".rstrip("/")
-        _check_place(root, place)
-        if shifted or settings["rootfs"]:
-            _overlay(f"{STAGE}/{number}", tree, target, new, secrets if place == "/etc" else [])
-        elif place == "/etc":
-            _lay(f"{STAGE}/{number}", tree)
-            if new:
-                _copy("/etc", target)
-        else:
-            _overlay(f"{STAGE}/{number}", tree, target, new, [], OPEN_FOLDERS.get(place, ()))
+        host.make_root(root, f"{STAGE}/{LINKS}")
+    places = [place for _, place in trees]
+    _lay_trees(trees, root, shifted or bool(settings["rootfs"]), secrets, new)
     if not settings["rootfs"]:
         kernel.mount(root, root, flags=kernel.MS_BIND | kernel.MS_REC)  # pivot_root wants a mount of its own
         if new:
-            _host_shadow(root)
+            host.make_shadow(root)
     _devices(root)
     last_pid = _proc(root, {"kernel/shmall": settings["disk_mb"] << 20 >> 12, **SYSCTLS})
+    return Kept(Base(_enter(), places), stage, last_pid, places)
+
+
+def _lay_trees(
+    trees: list[tuple[int, str]], root: str, writable: bool, secrets: list[str], new: bool
+) -> None:
+    """Mounts each tree in its place; where it is not `writable`, what takes new files is made here."""
+    for number, (tree, place) in enumerate(trees):
+        stage, target = f"{STAGE}/{number}", f"{root}{place}".rstrip("/")
+        _check_place(root, place)
+        if writable:
+            _overlay(stage, tree, target, new, secrets if place == "/etc" else [])
+        elif place == "/etc":
+            _lay(stage, tree)
+            if new:
+                host.copy("/etc", target)
+        else:
+            _overlay(stage, tree, target, new, [], host.OPEN_FOLDERS.get(place, ()))
+
+
+def _enter() -> int:
+    """Makes the root on the stage this process's; returns the stage, opened: no path leads there now."""
     os.chdir(STAGE)
     kernel.pivot_root(".", ".")  # the old root is now mounted over the new one ...
     kernel.unmount(".")  # ... and no longer
-    base = Base(os.open(".", os.O_PATH | os.O_CLOEXEC), [place for _, place in trees])
+    stage = os.open(".", os.O_PATH | os.O_CLOEXEC)
     os.chdir("root")
-    kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage, so that no path leads there
+    kernel.mount(".", "/", flags=kernel.MS_MOVE)  # over the stage
     os.chroot(".")
     os.chdir("/")
-    return Kept(base, stage, last_pid, [place for _, place in trees])
+    return stage
 
 
 def _check_place(root: str, place: str) -> None:
     if not is_in_place(root, place):
         raise OSError(errno.ENOTDIR, f"{place} is no folder of the root itself")
-
-
-def _copy(source: str, target: str) -> None:
-    """Copies what everyone may read of a folder."""
-    for entry in os.scandir(source):
-        place = f"{target}/{entry.name}"
-        with contextlib.suppress(OSError):
-            if entry.is_symlink():
-                os.symlink(os.readlink(entry.path), place)
-            elif _is_secret(entry.stat().st_mode):
-                continue
-            elif entry.is_dir():
-                os.mkdir(place)
-                _copy(entry.path, place)
-            elif entry.is_file():
-                with open(entry.path, "rb") as old, open(place, "xb") as new:
-                    new.write(old.read())
-                os.chmod(place, stat.S_IMODE(entry.stat().st_mode))
 
 
 def _lay(stage: str, tree: int) -> None:
@@ -249,35 +202,6 @@ def _hide(lower: str, upper: str, path: str) -> None:
             os.mkdir(upper + folder)
             os.chmod(upper + folder, stat.S_IMODE(os.stat(lower + folder).st_mode))
     os.mknod(f"{upper}/{path}", stat.S_IFCHR, os.makedev(0, 0))
-
-
-def _host_root(root: str) -> None:
-    os.mkdir(f"{STAGE}/{LINKS}")
-    for name in HOST_LINKS:
-        if os.path.islink(f"/{name}"):
-            for folder in (root, f"{STAGE}/{LINKS}"):
-                os.symlink(os.readlink(f"/{name}"), f"{folder}/{name}")
-    for name, mode in HOST_FOLDERS.items():
-        os.mkdir(f"{root}/{name}")
-        os.chmod(f"{root}/{name}", mode)
-    for tree in host_trees():
-        os.makedirs(root + tree, exist_ok=True)
-    os.symlink("/run", f"{root}/var/run")
-    for name in ("dev", "proc", "sys"):
-        os.mkdir(f"{root}/{name}")
-
-
-def _host_shadow(root: str) -> None:
-    """Gives every user and group an entry without a password: programs that add users want the files."""
-    for source, entry in (("passwd", "{}:*:19000:0:99999:7:::\n"), ("group", "{}:*::\n")):
-        with open(f"{root}/etc/{source}") as file:
-            names = [line.partition(":")[0] for line in file]
-        target = f"{root}/etc/{'shadow' if source == 'passwd' else 'gshadow'}"
-        with (
-            contextlib.suppress(OSError),
-            open(os.open(target, os.O_WRONLY | os.O_CREAT, 0o640), "w") as file,
-        ):
-            file.write("".join(entry.format(name) for name in names if name))
 
 
 def _devices(root: str) -> None:

@@ -18,15 +18,13 @@ def start(order: Order) -> Held:
     """Makes a sandbox, which is of the launcher's making alone."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
+        folders = order.groups.make(order.number, order.settings)
         child = os.fork()
         if child == 0:
             ours.close()
-            _first_child(theirs, order)
+            _first_child(theirs, order, folders)
         theirs.close()
-        folders: list[str] = []
         try:
-            folders = order.groups.make(order.number, order.settings, child)
-            tell(ours, {})
             hear(ours)  # it has unshared
             namespaces.map_ids(child, order.source, child)
             send_trees(ours, child, order)
@@ -39,11 +37,10 @@ def start(order: Order) -> Held:
         return Held([pid], folders)
 
 
-def _first_child(setup: socket.socket, order: Order) -> NoReturn:
+def _first_child(setup: socket.socket, order: Order, folders: list[str]) -> NoReturn:
     try:
         order.control.close()
-        hear(setup)  # it is in its control group
-        limit(order)
+        limit(order, folders)
         if order.source == "root":
             namespaces.become_owner(namespaces.root_id(os.getpid()))
         elif order.settings["rootfs"]:

@@ -54,10 +54,10 @@ def pack(sink: int, limit: int) -> None:
                 for chunk in _chunks(file, offset, length):
                     gathered += chunk
                     if len(gathered) >= CHUNK:
-                        _write(sink, gathered)
+                        write(sink, gathered)
                         gathered.clear()
             os.close(file)
-    _write(sink, gathered)
+    write(sink, gathered)
 
 
 def _newest_first(names: list[str]) -> bool:
@@ -156,7 +156,7 @@ def _lay_down(source: int, entry: dict[str, Any]) -> None:
             os.lseek(file, offset, os.SEEK_SET)
             while length:
                 chunk = _read(source, min(length, CHUNK))
-                _write(file, chunk)
+                write(file, chunk)
                 length -= len(chunk)
     finally:
         os.close(file)
@@ -182,7 +182,8 @@ def _read(file: int, length: int) -> bytes:
     return b"".join(chunks)
 
 
-def _write(file: int, data: bytes | bytearray) -> None:
+def write(file: int, data: bytes | bytearray) -> None:
+    """Writes all of it."""
     at = 0
     while at < len(data):
         at += os.write(file, data[at : at + CHUNK])

@@ -10,14 +10,13 @@ and for modules of Python.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fnmatch
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from . import kernel
+from . import kernel, layers
 
 LINKS, LAYERS, ROOTS = "links", "layers", "roots"
 """Folders of the stage: the links that the root had where no tree is all of it; where a view's own layers
@@ -64,7 +63,7 @@ class Base:
                     for name in os.listdir(source):
                         if _matches(name, patterns):
                             os.makedirs(target, exist_ok=True)
-                            _copy(f"{source}/{name}", f"{target}/{name}")
+                            layers.copy(f"{source}/{name}", f"{target}/{name}")
 
     def read(self, path: str) -> bytes:
         """What a file of the base holds; nothing where there is none. For the first process and its forks."""
@@ -109,30 +108,30 @@ class Base:
                 os.mkdir(self._root + path)
                 self._lay(path)
             elif name in agents:
-                _show(path, self._root + path)
+                layers.show(path, self._root + path)
         if os.path.lexists(folder):
-            _look_like(os.lstat(folder), self._root + folder)
+            layers.look_like(os.lstat(folder), self._root + folder)
 
     def _lay_own(self, path: str, is_agents: bool) -> None:
         """Shows what the base has at a path, and below it what the agent has added."""
-        layers = self._layers(path)
-        if layers:
+        base = self._layers(path)
+        if base:
             over, target = self._over(path), self._root + path
             if is_agents and not fnmatch.fnmatchcase(path, "/etc/python*"):
-                with _opened(path) as file:
+                with layers.opened(path) as file:
                     is_folder = stat.S_ISDIR(os.fstat(file).st_mode)
                     added = [*self._between(path), f"/proc/self/fd/{file}"] if is_folder else []
-                    _overlay([*over, *layers], added, target)
+                    layers.overlay([*over, *base], added, target)
             else:
-                _overlay([*over, *layers], [], target)
+                layers.overlay([*over, *base], [], target)
             for name in self._pythons(path):
-                _overlay(self._layers(f"{path}/{name}"), [], f"{self._root}{path}/{name}")
+                layers.overlay(self._layers(f"{path}/{name}"), [], f"{self._root}{path}/{name}")
             return
         source = next(filter(os.path.lexists, self._places_of(path)), None)
         if source:
-            _show(source, self._root + path)
+            layers.show(source, self._root + path)
         elif is_agents and not path.startswith("/etc/"):
-            _show(path, self._root + path)
+            layers.show(path, self._root + path)
 
     def _over(self, path: str) -> list[str]:
         """A layer for over the base's files in a folder, or none."""
@@ -152,9 +151,9 @@ class Base:
             os.mkdir(layer)
             modules = self._pythons("/usr/lib")
             if path in LOCAL:
-                _hide(layer, {name for folder in PROGRAMS for name in self._names(folder)})
+                layers.hide(layer, {name for folder in PROGRAMS for name in self._names(folder)})
             else:
-                _hide(layer, modules | {name.replace(".", "") + ".zip" for name in modules})
+                layers.hide(layer, modules | {name.replace(".", "") + ".zip" for name in modules})
         return [layer] if os.listdir(layer) else []
 
     def _keep_rights(self, path: str, layer: str) -> None:
@@ -163,7 +162,7 @@ class Base:
         for name in os.listdir(written) if written and os.path.isdir(written) else ():
             ours = next(filter(os.path.lexists, self._places_of(f"{path}/{name}")), None)
             if ours and _may_be_same(ours, f"{written}/{name}"):
-                _copy(f"{written}/{name}", f"{layer}/{name}")
+                layers.copy(f"{written}/{name}", f"{layer}/{name}")
                 if not _is_same(ours, f"{layer}/{name}"):
                     os.unlink(f"{layer}/{name}")
 
@@ -241,95 +240,3 @@ def _may_be_same(one: str, other: str) -> bool:
 def _is_same(one: str, other: str) -> bool:
     with open(one, "rb") as first, open(other, "rb") as second:
         return first.read() == second.read()
-
-
-def _hide(layer: str, names: Iterable[str]) -> None:
-    """Puts whiteouts, overlay's marks of what was removed, into a layer."""
-    first = ""
-    for name in names:
-        if first:
-            os.link(first, f"{layer}/{name}")
-        else:
-            first = f"{layer}/{name}"
-            os.mknod(first, stat.S_IFCHR, os.makedev(0, 0))
-
-
-def _overlay(layers: list[str], added: list[str], target: str) -> None:
-    """Mounts folders one over the other, the uppermost first, and those of `added` below all of them."""
-    if not os.path.isdir(target):
-        _make_folder(layers[-1], target)
-    if added:
-        with contextlib.suppress(OSError):  # where the base lies in an overlay itself, there may be no room
-            _mount([*layers, *added], target)
-            return
-    _mount(layers, target)
-
-
-def _mount(layers: list[str], target: str) -> None:
-    if len(layers) == 1:
-        kernel.mount(layers[0], target, flags=kernel.MS_BIND)
-        return
-    options = f"lowerdir={':'.join(layers)},userxattr"
-    kernel.mount("overlay", target, "overlay", kernel.MS_NODEV | kernel.MS_RDONLY, options)
-
-
-@contextlib.contextmanager
-def _opened(path: str) -> Iterator[int]:
-    """Opens what is at a path now: the agent may put a link to `/proc/self` in its place at any time."""
-    file = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield file
-    finally:
-        os.close(file)
-
-
-def _make_folder(source: str, target: str) -> None:
-    """Makes a folder of the same looks."""
-    os.mkdir(target)
-    _look_like(os.lstat(source), target)
-
-
-def _look_like(found: os.stat_result, target: str) -> None:
-    with contextlib.suppress(OSError):  # without root, what is root's outside has an owner that is nobody's
-        os.chown(target, found.st_uid, found.st_gid, follow_symlinks=False)
-    if not stat.S_ISLNK(found.st_mode):
-        os.chmod(target, stat.S_IMODE(found.st_mode))
-    os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns), follow_symlinks=False)
-
-
-def _show(source: str, target: str) -> None:
-    """Lets a file, a folder with all in it, or a link be seen in a view."""
-    with _opened(source) as file:
-        found = os.fstat(file)
-        if stat.S_ISLNK(found.st_mode):
-            os.symlink(os.readlink("", dir_fd=file), target)
-            _look_like(found, target)
-            return
-        if stat.S_ISDIR(found.st_mode):
-            os.mkdir(target)
-        else:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
-        kernel.mount(f"/proc/self/fd/{file}", target, flags=kernel.MS_BIND | kernel.MS_REC)
-
-
-def _copy(source: str, target: str) -> None:
-    """Copies a file, a link, a folder with all in it, or overlay's mark of what was removed."""
-    found = os.lstat(source)
-    if stat.S_ISLNK(found.st_mode):
-        os.symlink(os.readlink(source), target)
-    elif stat.S_ISDIR(found.st_mode):
-        os.mkdir(target)
-        for name in os.listdir(source):
-            _copy(f"{source}/{name}", f"{target}/{name}")
-        for name in os.listxattr(source):  # such as overlay's mark of a folder that hides those below it
-            os.setxattr(target, name, os.getxattr(source, name))
-    elif stat.S_ISREG(found.st_mode):
-        with open(source, "rb") as old, open(target, "xb") as new:
-            while chunk := old.read(1 << 20):
-                new.write(chunk)
-    elif stat.S_ISCHR(found.st_mode):
-        _hide(os.path.dirname(target), [os.path.basename(target)])
-        return
-    else:
-        return
-    _look_like(found, target)
