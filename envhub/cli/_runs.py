@@ -317,6 +317,7 @@ def summary(found: Evaluation) -> dict[str, Any]:
     return {
         **dataclasses.asdict(found.total),
         "faults": found.faults,
+        "failures": found.failures,
         "retried": found.retried,
         "lost": len(found.lost),
     }

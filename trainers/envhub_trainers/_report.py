@@ -121,7 +121,10 @@ def remarks(found: Evaluation) -> list[str]:
         "Cut by the run's limit of steps": total.unfinished,
         "Cut by the environment": total.truncated,
     }
-    return [f"{said}: {count}." for said, count in ends.items() if count] + [_faults(found)]
+    lines = [f"{said}: {count}." for said, count in ends.items() if count]
+    if found.failures:
+        lines[0] += f" {max(found.failures.values())} of them: {next(iter(found.failures))}"
+    return [*lines, _faults(found)]
 
 
 def _faults(found: Evaluation) -> str:

@@ -64,6 +64,8 @@ class Result(Struct, kw_only=True):
     total_reward: float
     rewards: list[float]
     invalid_actions: int
+    error: str | None
+    """What failed, of one that failed."""
 
     @property
     def steps(self) -> int:
@@ -102,7 +104,6 @@ class Episode(Result, kw_only=True):
     reset_s: float
     step_s: list[float]
     inherited: int = 0
-    error: str | None
     observations: list[Any]
     actions: list[Any]
     infos: list[Any]

@@ -92,6 +92,8 @@ class Evaluation:
     by: str | None
     """The key of tasks that says of what type they are; None where they have none."""
     types: dict[str, Group]
+    failures: dict[str, int]
+    """Failures of the policy that ended an episode, in words, the most frequent first."""
     faults: dict[str, int]
     """Tries that infrastructure faults ended, by code."""
     retried: int
@@ -145,16 +147,18 @@ def evaluate(run: Run, by: str | None = None) -> Evaluation:
     kept = {episode.job for episode in episodes}
     faults = run.faults()
     used, groups = _typed(episodes, by, run.facts.env)
-    failures = dict.fromkeys(episode.task_id for episode in episodes if not episode.success)
+    failures = Counter(str(episode.error) for episode in episodes if episode.outcome == "failed")
+    without = dict.fromkeys(episode.task_id for episode in episodes if not episode.success)
     return Evaluation(
         run=run.facts,
         total=Group.of(episodes),
         by=used,
         types={name: Group.of(some) for name, some in groups.items()},
+        failures=dict(failures.most_common()),
         faults=dict(Counter(fault.code for fault in faults)),
         retried=len({fault.job for fault in faults} & kept),
         lost=sorted({fault.job for fault in faults} - kept),
-        without_success=list(failures),
+        without_success=list(without),
         steps=[(episode.steps, episode.success) for episode in episodes],
     )
 

@@ -168,7 +168,7 @@ def test_a_report_reads_well(mixed: Path) -> None:
     assert report.startswith("# frozenlake: expert\n")
     assert "| all | 10 | 60.0% [31.3, 83.2] | 0.60 [" in report
     assert "| size 3 | 5 | " in report
-    assert "Ended by a failure of the policy: 1." in report
+    assert "Ended by a failure of the policy: 1. 1 of them: policy_error: no\n" in report
     assert "| data | sha256:00 |" in report and "| lock | none (host) |" in report
     assert "Without success: test-6, test-7, test-8, test-9." in report
     assert "No infrastructure faults." in report
