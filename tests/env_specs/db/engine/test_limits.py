@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from envhub_db.engine import DatabaseError, Limits
 
 SHORT = Limits(seconds=0.3, database_bytes=2_000_000)
-CROSS = ", ".join(f"races {name}" for name in "abcdefghijkl")
+CROSS = ", ".join(f"races {name}" for name in "abcdefghijklmnopqrst")
 
 
 def numbered(database: Any, sql: str) -> int:
@@ -42,6 +43,16 @@ def test_more_rows_than_a_result_may_have_are_not_stored_either(
     database = open_races(Limits(seconds=60.0, result_rows=5_000))
     assert numbered(database, f"{sql} {CROSS}") == 3170
     assert (database.tables(), len(database.table_rows("races"))) == (["races"], 4)
+
+
+def test_a_result_is_measured_row_by_row(open_races: Callable[..., Any]) -> None:
+    database = open_races(Limits(seconds=60.0))
+    tracemalloc.start()
+    try:
+        assert numbered(database, f"SELECT REPEAT('a', 3000000) FROM {CROSS}") == 3170
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
 
 
 LARGE = {
