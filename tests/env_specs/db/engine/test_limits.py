@@ -27,6 +27,9 @@ ENDLESS = {
     f"SELECT COUNT(*) FROM (SELECT a.Name FROM {CROSS} ORDER BY a.Year, l.Year) x": 3024,
     "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n": 3024,
     "SELECT REPEAT('a', 60) REGEXP '^(a+)+$b'": 3699,
+    "SELECT REGEXP_REPLACE(REPEAT('ab', 1000000), '(a|b)*c', 'x')": 3699,
+    "SELECT REPEAT('a', 3000000) REGEXP 'a*b'": 3699,
+    "SELECT REGEXP_REPLACE(REPEAT('ab', 2000000), 'a', '')": 3024,
     "SELECT SLEEP(100)": 3024,
 }
 
@@ -53,6 +56,11 @@ def test_a_result_is_measured_row_by_row(open_races: Callable[..., Any]) -> None
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_a_number_of_millions_of_digits_is_the_largest_at_once(open_races: Callable[..., Any]) -> None:
+    found = open_races(Limits(seconds=60.0)).execute("SELECT CONV(REPEAT('9', 4000000), 10, 16)")
+    assert found.rows == [("F" * 16,)]
 
 
 LARGE = {
