@@ -46,3 +46,13 @@ class ServerUnavailable(RuntimeError):
     """
 
     retryable = True
+
+
+class JudgementFailed(RuntimeError):
+    """What an episode has left can't be read, for a reason that is not the agent's. It is no score.
+
+    Attributes:
+        retryable: The same episode may well be judged the next time.
+    """
+
+    retryable = True

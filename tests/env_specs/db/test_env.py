@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from envhub_db import DBEnv
-from envhub_db.errors import EpisodeOver, InvalidAction, InvalidOptions, SetupFailed, UnknownTask
+from envhub_db import DBEnv, digests
+from envhub_db.engine import DatabaseError
+from envhub_db.errors import (
+    EpisodeOver,
+    InvalidAction,
+    InvalidOptions,
+    JudgementFailed,
+    SetupFailed,
+    UnknownTask,
+)
 from envhub_db.expert import Expert
 
 Make = Callable[..., DBEnv]
@@ -296,3 +304,54 @@ def test_the_data_says_what_it_is(make_env: Make, data: str, tmp_path: Path) -> 
     nameless["table"]["table_info"]["columns"][0]["name"] = ""
     Path(data).write_text("\n".join(map(json.dumps, (QUESTION, nameless))))
     assert make_env(data_dir=data).data_info()["note"].startswith("1 left out (dev-1: a column")
+
+
+def judged(env: DBEnv, *statements: str) -> float:
+    """The reward for statements, each in a turn of its own."""
+    env.reset(options={"task": {"id": "dev-1"}})
+    for sql in statements:
+        env.step(f"Action: Operation\n```sql\n{sql}\n```")
+    return env.step('Action: Answer\nFinal Answer: ["done"]')[1]
+
+
+DONE = "INSERT INTO Races VALUES ('1989', 'Ida')"
+COPY = "CREATE TABLE Other AS SELECT * FROM Races"
+
+
+@pytest.mark.parametrize(
+    ("statements", "reward"),
+    [
+        ((DONE,), 1.0),
+        (("BEGIN", DONE), 1.0),
+        (("SET autocommit = 0", DONE), 1.0),
+        ((DONE, "SET sql_big_selects = 0, max_join_size = 1"), 1.0),
+        ((DONE, "SET sql_select_limit = 1"), 1.0),
+        ((DONE, "SET PASSWORD = PASSWORD('mine')"), 1.0),
+        ((DONE, "INSERT INTO Races VALUES ('1990', 'x')", "SET sql_select_limit = 3"), 0.0),
+        (("CREATE TEMPORARY TABLE Races AS SELECT * FROM Races", DONE), 0.0),
+        ((COPY, "INSERT INTO Other VALUES ('1989', 'Ida')", "DROP TABLE Races",
+          "CREATE VIEW Races AS SELECT * FROM Other"), 0.0),
+        ((COPY, "INSERT INTO Other VALUES ('1989', 'Ida')", "DROP TABLE Races",
+          "RENAME TABLE Other TO Races"), 1.0),
+        (("DROP TABLE Races",), 0.0),
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_the_tables_are_judged_and_not_what_a_session_sees_of_them(
+    make_env: Make, data: str, where: str, statements: tuple[str, ...], reward: float
+) -> None:
+    assert judged(make_env(data_dir=data, url=where), *statements) == reward
+
+
+@pytest.mark.parametrize("number", [2013, 3024, 1040])
+def test_tables_that_can_not_be_read_are_no_score(
+    make_env: Make, data: str, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    env = make_env(data_dir=data)
+
+    def fail(*_: Any) -> str:
+        raise DatabaseError(number, "out of order")
+
+    monkeypatch.setattr(digests, "of_tables", fail)
+    with pytest.raises(JudgementFailed, match="out of order"):
+        judged(env, DONE)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from envhub_db import DBEnv
 from envhub_db.engine import Column, DatabaseError, Limits, Settings, Table
-from envhub_db.errors import InvalidOptions, ServerUnavailable
+from envhub_db.errors import InvalidOptions, JudgementFailed, ServerUnavailable
 from envhub_db.server import ServerEngine
 from envhub_db.server.address import Address
 from envhub_db.server.database import ServerDatabase
@@ -260,6 +261,43 @@ def test_who_has_lost_its_connection_keeps_its_databases(
     one.close()
     other.close()
     wait_until(lambda: left(administrator) == [])
+
+
+def test_a_database_that_can_not_be_opened_is_not_left(
+    server: ServerEngine, administrator: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pymysql
+
+    server.open([RACES], "dbbench").close()
+    connect = pymysql.connect
+
+    def full(**settings: Any) -> Any:
+        if settings["user"] != "root":
+            raise pymysql.OperationalError(1040, "Too many connections")
+        return connect(**settings)
+
+    before = administrator("SHOW DATABASES")
+    monkeypatch.setattr(pymysql, "connect", full)
+    with pytest.raises(ServerUnavailable, match="Raise its max_connections"):
+        server.open([RACES], "dbbench")
+    monkeypatch.undo()
+    assert administrator("SHOW DATABASES") == before
+    assert not server.busy
+
+
+def test_an_episode_whose_server_was_restarted_is_no_score(
+    url: str, administrator: Callable[[str], Any]
+) -> None:
+    env = DBEnv(url=url)
+    try:
+        env.reset(options={"task": {"id": "books-0-update"}})
+        for identifier, user in administrator("SELECT ID, USER FROM information_schema.PROCESSLIST"):
+            if user.startswith("envhub"):
+                administrator(f"KILL {identifier}")
+        with pytest.raises(JudgementFailed, match="Lost connection"):
+            env.step('Action: Answer\nFinal Answer: ["done"]')
+    finally:
+        env.close()
 
 
 def test_a_server_that_is_not_there_is_named_without_its_password(tmp_path: Path) -> None:

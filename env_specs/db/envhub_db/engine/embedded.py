@@ -79,18 +79,19 @@ class EmbeddedDatabase:
         cursor = self._connection.execute(sql, parameters)
         found: list[tuple[Any, ...]] = []
         size = 0
-        while True:
-            chunk = cursor.fetchmany(1_000)
-            if not chunk:
-                return found
-            found += chunk
-            size += sum(len(value) if isinstance(value, str) else 8 for row in chunk for value in row)
-            if len(found) > self.limits.result_rows or size > self.limits.result_bytes:
+        most_rows, most_bytes = self.limits.result_rows, self.limits.result_bytes
+        for row in cursor:  # one by one: a thousand may be gigabytes before anybody looks
+            found.append(row)
+            size += 8 * len(row)
+            for value in row:
+                if value.__class__ is str:
+                    size += len(value)
+            if size > most_bytes or len(found) > most_rows:
+                cursor.close()
                 raise DatabaseError(
-                    3170,
-                    f"The result is too large: more than {self.limits.result_rows} rows or "
-                    f"{self.limits.result_bytes} bytes",
+                    3170, f"The result is too large: more than {most_rows} rows or {most_bytes} bytes"
                 )
+        return found
 
     def change(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
         """Execute a change of SQLite's."""

@@ -29,6 +29,9 @@ T = TypeVar("T")
 REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 SHORT = 24
 """A text this short is matched by anything in no time."""
+LONG, VERY_LONG = 200, 4_000
+"""From here on even one repetition, tried from every place of the text, may take too long; and where no alarm
+can end it."""
 
 
 def _repetitions(parsed: Any, within: bool) -> int:
@@ -91,12 +94,16 @@ class Expression(NamedTuple):
     slow: bool
 
     def _timed(self, size: int, match: Callable[[], T]) -> T:
-        if not self.slow or size <= SHORT:
+        if size <= (SHORT if self.slow else LONG):
             return match()
-        if threading.current_thread() is not threading.main_thread():
-            raise _late()
         left = running.deadline - time.monotonic()
-        with _alarm(min(max(left, 0.001), 3600.0)):
+        if left <= 0:
+            raise _late()
+        if threading.current_thread() is not threading.main_thread():
+            if self.slow or size > VERY_LONG:
+                raise _late()
+            return match()
+        with _alarm(min(left, 3600.0)):
             return match()
 
     def search(self, text: str) -> re.Match[str] | None:

@@ -207,7 +207,7 @@ def convert_base(value: str, old: int, new: int) -> str | None:
         place = digits.find(one)
         if not 0 <= place < abs(old):
             break
-        total = total * abs(old) + place
+        total = min(total * abs(old) + place, (1 << 64) - 1)
     total *= sign
     if new > 0:
         total &= (1 << 64) - 1

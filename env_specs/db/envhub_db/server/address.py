@@ -20,6 +20,12 @@ from envhub_db.errors import InvalidOptions, ServerUnavailable
 _EXAMPLE = "mysql://user:password@host:3306/ or mysql://user@localhost/?unix_socket=/run/mysqld/mysqld.sock"
 _PARAMETERS = ("unix_socket", "tls")
 CONNECT_TIMEOUT_S = 10
+_ADVICE = {
+    1040: "Raise its max_connections, to one for each worker and each replica, or serve fewer replicas",
+    1045: "See to user and password in url",
+    2003: "Start it, or see to the address in url",
+}
+"""What mends it, by MySQL's number."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,9 @@ class Address:
                 "url needs PyMySQL: pip install 'envhub[serve]' has it, or pip install pymysql"
             ) from None
         if self.unix_socket and not os.path.exists(self.unix_socket):
-            raise ServerUnavailable(f"the database server {self} can't be used: there is no such socket")
+            raise ServerUnavailable(
+                f"the database server {self} can't be used: there is no such socket. {_ADVICE[2003]}"
+            )
         where = (
             {"unix_socket": self.unix_socket} if self.unix_socket else {"host": self.host, "port": self.port}
         )
@@ -109,7 +117,10 @@ class Address:
                 }
             )
         except (pymysql.Error, OSError, RuntimeError) as error:  # RuntimeError: a login needs `cryptography`
-            raise ServerUnavailable(f"the database server {self} can't be used: {error}") from error
+            advice = _ADVICE.get(error.args[0] if error.args else None, "")
+            raise ServerUnavailable(
+                f"the database server {self} can't be used: {error}{advice and f'. {advice}'}"
+            ) from error
 
 
 @functools.lru_cache(maxsize=1)

@@ -51,7 +51,11 @@ class ServerDatabase:
         self._transaction = False
         self._real, self._password = keeper.create()
         self._public = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
-        self._connect()
+        try:
+            self._connect()
+        except BaseException:  # such as too many connections: nobody would ever drop it
+            self._keeper.drop(self._real)
+            raise
 
     def load(self, tables: Sequence[Table]) -> None:
         """Create tables, with their rows.
@@ -90,6 +94,7 @@ class ServerDatabase:
         """Begin a new connection."""
         self._log.append(None)
         self._disconnect()
+        self._keeper.renew(self._real, self._password)  # its user may have changed it
         self._connect()
 
     def tables(self) -> list[str]:

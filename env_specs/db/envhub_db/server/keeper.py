@@ -63,13 +63,17 @@ class Keeper:
         self._made += 1
         name, password = f"{self._name}_{self._made}", secrets.token_urlsafe(18)
         collation = "utf8mb4_unicode_520_nopad_ci" if self.mariadb else "utf8mb4_0900_ai_ci"
-        self._run(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4 COLLATE {collation}")
-        self._run(
-            f"CREATE USER '{name}'@'{self._host}' IDENTIFIED BY '{password}' "
-            f"WITH MAX_USER_CONNECTIONS {_CONNECTIONS}"
-        )
-        pattern = name.replace("_", "\\_")
-        self._run(f"GRANT {_GRANTED} ON `{pattern}`.* TO '{name}'@'{self._host}'")
+        try:
+            self._run(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4 COLLATE {collation}")
+            self._run(
+                f"CREATE USER '{name}'@'{self._host}' IDENTIFIED BY '{password}' "
+                f"WITH MAX_USER_CONNECTIONS {_CONNECTIONS}"
+            )
+            pattern = name.replace("_", "\\_")
+            self._run(f"GRANT {_GRANTED} ON `{pattern}`.* TO '{name}'@'{self._host}'")
+        except BaseException:
+            self.drop(name)
+            raise
         return name, password
 
     def empty(self, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from envhub_db.engine import DatabaseError, Limits
 
 SHORT = Limits(seconds=0.3, database_bytes=2_000_000)
-CROSS = ", ".join(f"races {name}" for name in "abcdefghijkl")
+CROSS = ", ".join(f"races {name}" for name in "abcdefghijklmnopqrst")
 
 
 def numbered(database: Any, sql: str) -> int:
@@ -26,6 +27,9 @@ ENDLESS = {
     f"SELECT COUNT(*) FROM (SELECT a.Name FROM {CROSS} ORDER BY a.Year, l.Year) x": 3024,
     "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n": 3024,
     "SELECT REPEAT('a', 60) REGEXP '^(a+)+$b'": 3699,
+    "SELECT REGEXP_REPLACE(REPEAT('ab', 1000000), '(a|b)*c', 'x')": 3699,
+    "SELECT REPEAT('a', 3000000) REGEXP 'a*b'": 3699,
+    "SELECT REGEXP_REPLACE(REPEAT('ab', 2000000), 'a', '')": 3024,
     "SELECT SLEEP(100)": 3024,
 }
 
@@ -42,6 +46,21 @@ def test_more_rows_than_a_result_may_have_are_not_stored_either(
     database = open_races(Limits(seconds=60.0, result_rows=5_000))
     assert numbered(database, f"{sql} {CROSS}") == 3170
     assert (database.tables(), len(database.table_rows("races"))) == (["races"], 4)
+
+
+def test_a_result_is_measured_row_by_row(open_races: Callable[..., Any]) -> None:
+    database = open_races(Limits(seconds=60.0))
+    tracemalloc.start()
+    try:
+        assert numbered(database, f"SELECT REPEAT('a', 3000000) FROM {CROSS}") == 3170
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_number_of_millions_of_digits_is_the_largest_at_once(open_races: Callable[..., Any]) -> None:
+    found = open_races(Limits(seconds=60.0)).execute("SELECT CONV(REPEAT('9', 4000000), 10, 16)")
+    assert found.rows == [("F" * 16,)]
 
 
 LARGE = {
