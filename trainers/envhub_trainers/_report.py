@@ -116,15 +116,13 @@ def group_row(name: str, group: Group) -> tuple[str, ...]:
 def remarks(found: Evaluation) -> list[str]:
     """How episodes ended that did not end by themselves, and what infrastructure faults there were."""
     total = found.total
-    ends = {
-        "Ended by a failure of the policy": total.failed,
-        "Cut by the run's limit of steps": total.unfinished,
-        "Cut by the environment": total.truncated,
-    }
-    lines = [f"{said}: {count}." for said, count in ends.items() if count]
-    if found.failures:
-        lines[0] += f" {max(found.failures.values())} of them: {next(iter(found.failures))}"
-    return [*lines, _faults(found)]
+    most = [f" {count} of them: {words}" for words, count in found.failures.items()][:1]
+    ends = (
+        ("Ended by a failure of the policy", total.failed, "".join(most)),
+        ("Cut by the run's limit of steps", total.unfinished, ""),
+        ("Cut by the environment", total.truncated, ""),
+    )
+    return [f"{said}: {count}.{more}" for said, count, more in ends if count] + [_faults(found)]
 
 
 def _faults(found: Evaluation) -> str:
